@@ -1,0 +1,30 @@
+#pragma once
+// Product, element by element.
+
+#include "autograd/record.h"
+#include "tensor/elementwise.h"
+
+namespace minigpt {
+
+Variable mul(const Variable& a, const Variable& b);
+Variable mul(const Variable& x, double c);
+inline Variable operator*(const Variable& a, const Variable& b) { return mul(a, b); }
+inline Variable operator*(const Variable& x, double c) { return mul(x, c); }
+inline Variable operator*(double c, const Variable& x) { return mul(x, c); }
+
+// y = a * b, broadcast.        da = dy * b, db = dy * a
+inline Variable mul(const Variable& a, const Variable& b) {
+  return record(
+      "mul", mul(a.value(), b.value()), {a, b}, save(input(0), input(1)),
+      [](const Saved& s, const Variable& dy) {
+        return Grads{s.needs(0) ? dy * s.input(1) : Variable(), s.needs(1) ? dy * s.input(0) : Variable()};
+      });
+}
+
+// y = c * x.        dx = c * dy
+inline Variable mul(const Variable& x, double c) {
+  return record("mul", mul(x.value(), c), {x}, save(),
+                [c](const Saved&, const Variable& dy) { return Grads{dy * c}; });
+}
+
+}  // namespace minigpt

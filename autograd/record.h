@@ -1,0 +1,88 @@
+#pragma once
+// record(): how an operation enters the graph. See autograd/ops/ for its uses.
+
+#include <array>
+#include <initializer_list>
+#include <tuple>
+
+#include "autograd/node.h"
+
+namespace minigpt {
+
+// What an op keeps for its backward: save(input(0), output(), mask). Tensors go through this list and never
+// into the closure, where they would escape the version check and could tie a cycle; closures hold plain
+// numbers.
+struct InputItem {
+  int index;
+};
+struct OutputItem {};
+inline InputItem input(int index) { return {index}; }
+inline OutputItem output() { return {}; }
+
+template <class... Items>
+struct SaveList {
+  std::tuple<Items...> items;
+};
+template <class... Items>
+SaveList<std::decay_t<Items>...> save(Items&&... items) {
+  return {{std::forward<Items>(items)...}};
+}
+
+namespace detail {
+
+template <class Backward, std::size_t N>
+struct RecordedNode final : Node {
+  RecordedNode(const char* op_name, Backward fn, std::array<SavedTensor, N> kept)
+      : Node(op_name), fn_(std::move(fn)), kept_(std::move(kept)) {
+    saved = kept_;
+  }
+  Grads backward(const Variable& dy) override { return fn_(Saved(*this), dy); }
+  Backward fn_;
+  std::array<SavedTensor, N> kept_;
+};
+
+void add_edge(Node& node, const Variable& input);
+SavedTensor saved_now(Tensor tensor, int kind);
+Variable attach(Ref<Node> node, Tensor value);
+
+inline SavedTensor save_item(const Variable* inputs, const Tensor&, InputItem item) {
+  return saved_now(inputs[item.index].defined() ? inputs[item.index].value() : Tensor(), item.index);
+}
+inline SavedTensor save_item(const Variable*, const Tensor& value, OutputItem) {
+  return saved_now(value, SavedTensor::kOutput);
+}
+inline SavedTensor save_item(const Variable*, const Tensor&, const Tensor& tensor) {
+  return saved_now(tensor, SavedTensor::kOther);
+}
+
+inline bool any_requires_grad(const Variable* inputs, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i)
+    if (inputs[i].defined() && inputs[i].requires_grad()) return true;
+  return false;
+}
+
+}  // namespace detail
+
+// Wraps the result `value` of an op. If recording is on and an input requires a gradient, a node is made that
+// keeps the listed tensors and calls backward(const Saved&, const Variable& dy) -> Grads (one entry per
+// input, in order). `op` must be a string literal.
+template <class... Items, class Backward>
+Variable record(const char* op, Tensor value, const Variable* inputs, std::size_t count,
+                SaveList<Items...> list, Backward backward) {
+  if (!recording() || !detail::any_requires_grad(inputs, count)) return Variable(std::move(value));
+  const auto keep = [&](const auto&... item) {
+    return std::array<SavedTensor, sizeof...(Items)>{detail::save_item(inputs, value, item)...};
+  };
+  using Recorded = detail::RecordedNode<Backward, sizeof...(Items)>;
+  Ref<Node> node(new Recorded(op, std::move(backward), std::apply(keep, list.items)));
+  for (std::size_t i = 0; i < count; ++i) detail::add_edge(*node, inputs[i]);
+  return detail::attach(std::move(node), std::move(value));
+}
+
+template <class... Items, class Backward>
+Variable record(const char* op, Tensor value, std::initializer_list<Variable> inputs, SaveList<Items...> list,
+                Backward backward) {
+  return record(op, std::move(value), inputs.begin(), inputs.size(), std::move(list), std::move(backward));
+}
+
+}  // namespace minigpt

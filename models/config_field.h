@@ -1,0 +1,46 @@
+#pragma once
+// How one setting is described, so that the command line, the JSON file and the help text all read from one place.
+
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace minigpt {
+
+struct Field {
+  Field(const char* field_name, const char* field_help) : name(field_name), help(field_help) {}
+  Field& between(double lowest, double highest) {
+    low = lowest;
+    high = highest;
+    return *this;
+  }
+  Field& one_of(std::vector<std::string> values) {
+    choices = std::move(values);
+    return *this;
+  }
+
+  // A shorter name on the command line: "lr" for --lr.
+  Field& also(const char* short_name) {
+    alias = short_name;
+    return *this;
+  }
+
+  // "n_layer" in JSON, "--n-layer" on the command line.
+  std::string option() const {
+    std::string text = "--" + name;
+    for (char& c : text)
+      if (c == '_') c = '-';
+    return text;
+  }
+  // "1 to 1000", "layer | rms", "" when anything goes.
+  std::string range() const;
+
+  std::string name;
+  std::string help;
+  std::string alias;
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  std::vector<std::string> choices;
+};
+
+}  // namespace minigpt

@@ -1,0 +1,65 @@
+#include "models/metrics.h"
+
+#include <nlohmann/json.hpp>
+
+namespace minigpt {
+
+std::string json_line(const StepReport& r, double tokens_per_s) {
+  nlohmann::ordered_json line;
+  line["step"] = r.step;
+  line["loss"] = r.loss;
+  line["lr"] = r.learning_rate;
+  line["grad_norm"] = r.grad_norm;
+  line["tokens_per_s"] = tokens_per_s;
+  return line.dump();
+}
+
+std::string json_line(const EvalReport& r) {
+  nlohmann::ordered_json line;
+  line["step"] = r.step;
+  line["train_loss"] = r.train_loss;
+  line["val_loss"] = r.val_loss ? nlohmann::ordered_json(*r.val_loss) : nlohmann::ordered_json();
+  return line.dump();
+}
+
+void Stopwatch::step(std::int64_t tokens) {
+  const Clock::time_point now = Clock::now();
+  const double seconds = std::chrono::duration<double>(now - last_).count();
+  last_ = now;
+  tokens_per_s_ = static_cast<double>(tokens) / std::max(seconds, 1e-9);
+  seconds_ += seconds;
+  ++steps_;
+}
+
+MetricsLog::MetricsLog(const std::filesystem::path& path, std::int64_t from_step, TrainListener& next)
+    : file_(path), next_(next) {
+  file_.keep_lines_while([from_step](std::string_view line) {
+    const auto json = nlohmann::json::parse(line, nullptr, false);
+    if (!json.is_object()) return false;
+    const auto step = json.find("step");
+    return step != json.end() && step->is_number_integer() && step->get<std::int64_t>() < from_step;
+  });
+  watch_.restart();
+}
+
+void MetricsLog::on_step(const StepReport& report) {
+  watch_.step(report.tokens);
+  file_.append_line(json_line(report, watch_.tokens_per_s()));
+  next_.on_step(report);
+}
+
+void MetricsLog::on_evaluation_start(std::int64_t step) { next_.on_evaluation_start(step); }
+
+void MetricsLog::on_evaluation(const EvalReport& report) {
+  file_.append_line(json_line(report));
+  next_.on_evaluation(report);
+  watch_.restart();
+}
+
+void MetricsLog::on_save(std::int64_t step) {
+  file_.sync();
+  next_.on_save(step);
+  watch_.restart();
+}
+
+}  // namespace minigpt

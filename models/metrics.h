@@ -1,0 +1,55 @@
+#pragma once
+// metrics.jsonl: the history of a run, one JSON object a line.
+//
+//   {"step": 7, "loss": 3.2, "lr": 0.001, "grad_norm": 1.5, "tokens_per_s": 52000}     a step (loss in nats per token)
+//   {"step": 250, "train_loss": 2.4, "val_loss": 2.5}                                 an evaluation (null: none)
+
+#include <chrono>
+#include <filesystem>
+
+#include "models/trainer.h"
+#include "nn/files.h"
+
+namespace minigpt {
+
+std::string json_line(const StepReport& report, double tokens_per_s);
+std::string json_line(const EvalReport& report);
+
+// Time per token, evaluations and saves left out.
+class Stopwatch {
+ public:
+  void step(std::int64_t tokens);
+  // Forgets the time since the latest step: it was spent on something else.
+  void restart() { last_ = Clock::now(); }
+  // Of the latest step.
+  double tokens_per_s() const { return tokens_per_s_; }
+  // Mean over all steps timed so far, in seconds; 0 before the first step.
+  double seconds_per_step() const { return steps_ > 0 ? seconds_ / static_cast<double>(steps_) : 0; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point last_ = Clock::now();
+  double tokens_per_s_ = 0;
+  double seconds_ = 0;
+  std::int64_t steps_ = 0;
+};
+
+// Writes the history and passes everything on to another listener.
+class MetricsLog : public TrainListener {
+ public:
+  // Appends to `path`. What an earlier, longer run wrote for step `from_step` and later is cut off first.
+  MetricsLog(const std::filesystem::path& path, std::int64_t from_step, TrainListener& next);
+
+  void on_step(const StepReport& report) override;
+  void on_evaluation_start(std::int64_t step) override;
+  void on_evaluation(const EvalReport& report) override;
+  void on_save(std::int64_t step) override;
+  const Stopwatch& watch() const { return watch_; }
+
+ private:
+  AppendFile file_;
+  TrainListener& next_;
+  Stopwatch watch_;
+};
+
+}  // namespace minigpt

@@ -1,0 +1,88 @@
+#include "models/model_folder.h"
+
+#include "nn/files.h"
+#include "nn/tensor_file.h"
+#include "tensor/reduce.h"
+
+namespace minigpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+// The name of the first parameter that holds a NaN or an infinity, "" if there is none.
+std::string first_not_finite(const std::vector<NamedParameter>& parameters) {
+  for (const NamedParameter& p : parameters)
+    if (!all_finite(p.variable.value())) return p.name;
+  return "";
+}
+
+}  // namespace
+
+bool ModelFolder::has_last() const { return is_there(last() / "state.json"); }
+
+bool ModelFolder::has_model() const { return is_there(config()) || is_there(weights()) || is_there(last()); }
+
+TrainConfig ModelFolder::load_config() const {
+  check(is_there(path_), "model", "{}: no such folder", path_.string());
+  check(is_there(config()), "model", "{}: not a model folder (it has no config.json)", path_.string());
+  TrainConfig c;
+  apply_json(c, read_file(config()), config().string(), true);
+  c.model.validate();
+  c.validate();
+  return c;
+}
+
+CharTokenizer ModelFolder::load_tokenizer() const { return CharTokenizer::load(tokenizer()); }
+
+void ModelFolder::save_config(const TrainConfig& c) const { write_file_atomically(config(), to_json(c)); }
+
+void ModelFolder::save_best(const std::vector<NamedParameter>& parameters) const {
+  save_tensors(weights(), parameter_tensors(parameters), tie_metadata(parameters));
+}
+
+void ModelFolder::save_last(const std::vector<NamedParameter>& parameters, const Optimizer& optimizer,
+                            const TrainState& state) const {
+  replace_directory(last(), [&](const fs::path& fresh) {
+    save_tensors(fresh / "model.safetensors", parameter_tensors(parameters), tie_metadata(parameters));
+    save_tensors(fresh / "optimizer.safetensors", optimizer.state());
+    write_file_atomically(fresh / "state.json", to_json(state));
+  });
+}
+
+TrainState ModelFolder::load_last(const std::vector<NamedParameter>& parameters, Optimizer& optimizer) const {
+  remove_leftovers(path_);
+  check(has_last(), "resume", "{}: there is no saved state to resume from (no last/state.json)",
+        path_.string());
+  const fs::path state_file = last() / "state.json";
+  TrainState state = train_state_from_json(read_file(state_file), state_file.string());
+  const fs::path weights_file = last() / "model.safetensors";
+  const std::vector<NamedTensor> tensors = load_tensors(weights_file);
+  const std::vector<NamedTensor> memory = load_tensors(last() / "optimizer.safetensors");
+  load_parameters(parameters, tensors, weights_file.string());
+  optimizer.load_state(memory);
+  return state;
+}
+
+LoadedModel load_model(const std::filesystem::path& folder, Generator& rng) {
+  const ModelFolder files(folder);
+  TrainConfig config = files.load_config();
+  CharTokenizer tokenizer = files.load_tokenizer();
+  check(tokenizer.vocab_size() == config.model.vocab_size, "model",
+        "{}: tokenizer.json has {} entries, config.json says vocab_size {}", folder.string(),
+        tokenizer.vocab_size(), config.model.vocab_size);
+  LoadedModel loaded{config, std::move(tokenizer), std::make_unique<Gpt>(config.model, rng), {}};
+  const std::vector<NamedParameter> parameters = loaded.model->parameters();
+  const fs::path file = is_there(files.weights()) ? files.weights() : files.last() / "model.safetensors";
+  check(is_there(file), "model", "{}: there are no weights yet (no model.safetensors)", folder.string());
+  load_parameters(parameters, load_tensors(file), file.string());
+  if (const std::string bad = first_not_finite(parameters); !bad.empty())
+    loaded.warnings.push_back(fmt::format("{}: {} holds values that are not finite", file.string(), bad));
+  return loaded;
+}
+
+}  // namespace minigpt

@@ -1,0 +1,82 @@
+#pragma once
+// A model is a folder of open formats:
+//
+//   config.json         every setting of the run
+//   tokenizer.json      the vocabulary
+//   model.safetensors   the weights with the best validation loss so far; what sampling and evaluation use
+//   metrics.jsonl       one line per logged step and per evaluation
+//   last/               the newest complete state, to resume from: model.safetensors, optimizer.safetensors, state.json
+//
+// Every save replaces a file or folder in one piece, so a crash leaves the old state or the new one.
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "models/gpt.h"
+#include "models/tokenizer.h"
+#include "models/train_config.h"
+#include "tensor/generator.h"
+
+namespace minigpt {
+
+// What a run needs to go on exactly where it stopped, besides weights and optimiser.
+struct TrainState {
+  std::int64_t step = 0;  // updates made
+  GeneratorState generator;
+  std::vector<std::int64_t> batch_offsets;  // the batch in hand, drawn but not used yet
+  std::optional<double> best_loss;          // of the weights in model.safetensors; none before an evaluation
+  std::int64_t best_step = 0;
+  std::int64_t evaluations_since_best = 0;
+  std::string text_fingerprint;
+  std::string data_path;   // as given; "" for the built-in text
+  std::string kernel_set;  // results are bit-identical only on the same one
+};
+
+std::string to_json(const TrainState& state);
+// Throws Error that names `source` if anything is missing or wrong.
+TrainState train_state_from_json(std::string_view json, std::string_view source);
+
+class ModelFolder {
+ public:
+  explicit ModelFolder(std::filesystem::path path) : path_(std::move(path)) {}
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path config() const { return path_ / "config.json"; }
+  std::filesystem::path tokenizer() const { return path_ / "tokenizer.json"; }
+  std::filesystem::path weights() const { return path_ / "model.safetensors"; }
+  std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
+  std::filesystem::path last() const { return path_ / "last"; }
+
+  // Is there a run that can be resumed?
+  bool has_last() const;
+  // Is there anything of a model in it, which a new run would overwrite?
+  bool has_model() const;
+
+  // Throws Error, beginning with the path, if the folder or a file is missing or wrong.
+  TrainConfig load_config() const;
+  CharTokenizer load_tokenizer() const;
+
+  void save_config(const TrainConfig& config) const;
+  void save_best(const std::vector<NamedParameter>& parameters) const;
+  void save_last(const std::vector<NamedParameter>& parameters, const Optimizer& optimizer,
+                 const TrainState& state) const;
+  // Puts weights, optimiser and state back. Everything is read and checked before anything is changed.
+  TrainState load_last(const std::vector<NamedParameter>& parameters, Optimizer& optimizer) const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+// A trained model, ready to use.
+struct LoadedModel {
+  TrainConfig config;
+  CharTokenizer tokenizer;
+  std::unique_ptr<Gpt> model;
+  std::vector<std::string> warnings;  // one line each, such as weights that are not finite
+};
+
+// Loads the best weights of a folder (the last ones if there are no best ones yet). The model's constructor draws its
+// initial values from rng before they are overwritten, as nanoGPT's sample.py does, so a seeded rng goes on from there.
+LoadedModel load_model(const std::filesystem::path& folder, Generator& rng);
+
+}  // namespace minigpt

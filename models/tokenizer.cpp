@@ -1,0 +1,175 @@
+#include "models/tokenizer.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "models/text_file.h"
+#include "models/utf8.h"
+#include "nn/files.h"
+#include "tensor/error.h"
+
+namespace minigpt {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kFormat = "minigpt-characters";
+constexpr int kVersion = 1;
+
+// The field `name` of `object`, which must be there and of the wanted type.
+const json& field(const json& object, const char* name, json::value_t type, const char* type_name,
+                  std::string_view source) {
+  const auto found = object.find(name);
+  check(found != object.end(), "tokenizer", "{}: field \"{}\" is missing", source, name);
+  // Parsed integers come as signed or unsigned depending on their sign alone.
+  const bool ok = type == json::value_t::number_integer ? found->is_number_integer() : found->type() == type;
+  check(ok, "tokenizer", "{}: field \"{}\" must be {}, not {}", source, name, type_name, found->type_name());
+  return *found;
+}
+
+}  // namespace
+
+CharTokenizer::CharTokenizer(std::u32string characters, bool with_document_token)
+    : characters_(std::move(characters)), document_token_(with_document_token) {
+  const char32_t largest = *std::max_element(characters_.begin(), characters_.end());
+  ids_.assign(static_cast<std::size_t>(largest) + 1, -1);
+  for (std::size_t id = 0; id < characters_.size(); ++id)
+    ids_[characters_[id]] = static_cast<std::int32_t>(id);
+}
+
+CharTokenizer CharTokenizer::from_text(std::u32string_view text, bool with_document_token) {
+  std::vector<bool> seen(0x110000);
+  const auto mark = [&seen](std::u32string_view part) {
+    for (const char32_t c : part) {
+      check(is_code_point(c), "tokenizer", "not a Unicode code point: 0x{:X}", static_cast<std::uint32_t>(c));
+      seen[c] = true;
+    }
+  };
+  if (with_document_token) {
+    for (const std::u32string_view line : split_lines(text)) mark(line);
+  } else {
+    mark(text);
+  }
+  std::u32string characters;
+  for (char32_t c = 0; c < seen.size(); ++c) {
+    if (seen[c]) characters += c;
+  }
+  check(!characters.empty(), "tokenizer", "the text has no characters to build a vocabulary from");
+  return CharTokenizer(std::move(characters), with_document_token);
+}
+
+std::string CharTokenizer::to_json() const {
+  json characters = json::array();
+  for (const char32_t c : characters_) characters.push_back(utf8_encode(c));
+  nlohmann::ordered_json file;
+  file["format"] = kFormat;
+  file["version"] = kVersion;
+  file["document_token"] = document_token_;
+  file["characters"] = characters;
+  // ASCII escapes keep the file intact through any editor, terminal or mail program.
+  return file.dump(-1, ' ', /*ensure_ascii=*/true) + "\n";
+}
+
+CharTokenizer CharTokenizer::from_json(std::string_view text, std::string_view source) {
+  json file;
+  try {
+    file = json::parse(text);
+  } catch (const json::exception& error) {
+    fail("tokenizer", "{}: not valid JSON: {}", source, error.what());
+  }
+  check(file.is_object(), "tokenizer", "{}: must be a JSON object, not {}", source, file.type_name());
+  const auto& format =
+      field(file, "format", json::value_t::string, "a string", source).get_ref<const std::string&>();
+  check(format == kFormat, "tokenizer", "{}: format is \"{}\", but \"{}\" is needed", source, format,
+        kFormat);
+  const json& version = field(file, "version", json::value_t::number_integer, "an integer", source);
+  check(version == kVersion, "tokenizer", "{}: version is {}, but this program reads version {}", source,
+        version.dump(), kVersion);
+  for (const auto& [name, value] : file.items()) {
+    const bool known =
+        name == "format" || name == "version" || name == "document_token" || name == "characters";
+    check(known, "tokenizer", "{}: unknown field \"{}\"", source, name);
+  }
+  const bool document_token =
+      field(file, "document_token", json::value_t::boolean, "a boolean", source).get<bool>();
+  const json& entries = field(file, "characters", json::value_t::array, "an array", source);
+  check(!entries.empty(), "tokenizer", "{}: the vocabulary is empty", source);
+
+  std::u32string characters;
+  std::vector<std::int32_t> first_use(0x110000, -1);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    check(entries[i].is_string(), "tokenizer", "{}: characters[{}] must be a string, not {}", source, i,
+          entries[i].type_name());
+    const auto& bytes = entries[i].get_ref<const std::string&>();
+    // utf8_decode would drop U+FEFF as a byte-order mark; behind another character it is data.
+    const std::u32string entry = utf8_decode("." + bytes, source).text.substr(1);
+    check(entry.size() == 1, "tokenizer", "{}: characters[{}] must be one character, not {}: \"{}\"", source,
+          i, entry.size(), escape(entry));
+    const char32_t c = entry[0];
+    check(first_use[c] < 0, "tokenizer",
+          "{}: duplicate character '{}' ({}): characters[{}] and characters[{}]", source, escape(c),
+          code_point_name(c), first_use[c], i);
+    first_use[c] = static_cast<std::int32_t>(i);
+    characters += c;
+  }
+  return CharTokenizer(std::move(characters), document_token);
+}
+
+CharTokenizer CharTokenizer::load(const std::filesystem::path& path) {
+  return from_json(read_file(path, "tokenizer"), path.string());
+}
+
+void CharTokenizer::save(const std::filesystem::path& path) const { write_file_atomically(path, to_json()); }
+
+std::int32_t CharTokenizer::document_id() const {
+  check(document_token_, "tokenizer", "this vocabulary of {} characters has no document token",
+        characters_.size());
+  return static_cast<std::int32_t>(characters_.size());
+}
+
+std::int32_t CharTokenizer::start_id() const {
+  if (document_token_) return document_id();
+  return std::max(id_of(U'\n'), 0);
+}
+
+std::vector<std::int32_t> CharTokenizer::encode(std::u32string_view text, std::string_view source) const {
+  std::vector<std::int32_t> ids(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    ids[i] = id_of(text[i]);
+    if (ids[i] < 0) {
+      const std::string shown = is_code_point(text[i]) ? escape(text[i]) : "?";
+      fail("tokenizer",
+           "{}: character '{}' ({}) at position {} is not among the {} characters of the vocabulary; "
+           "`minigpt info --model DIR` lists the vocabulary",
+           source, shown, code_point_name(text[i]), i, characters_.size());
+    }
+  }
+  return ids;
+}
+
+std::vector<std::int32_t> CharTokenizer::encode_utf8(std::string_view bytes, std::string_view source) const {
+  return encode(utf8_decode(bytes, source).text, source);
+}
+
+std::string CharTokenizer::decode(std::span<const std::int32_t> ids) const {
+  std::string bytes;
+  bytes.reserve(ids.size());
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    check(ids[i] >= 0 && ids[i] < vocab_size(), "tokenizer",
+          "id {} at position {} is outside the vocabulary 0..{}", ids[i], i, vocab_size() - 1);
+    const auto id = static_cast<std::size_t>(ids[i]);
+    utf8_append(bytes, id < characters_.size() ? characters_[id] : U'\n');
+  }
+  return bytes;
+}
+
+std::string CharTokenizer::label(std::int32_t id) const {
+  check(id >= 0 && id < vocab_size(), "tokenizer", "id {} is outside the vocabulary 0..{}", id,
+        vocab_size() - 1);
+  const auto index = static_cast<std::size_t>(id);
+  return index < characters_.size() ? escape(characters_[index]) : "<doc>";
+}
+
+}  // namespace minigpt

@@ -1,0 +1,82 @@
+// state.json: writing and strict reading.
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "models/model_folder.h"
+
+namespace minigpt {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// One field of a JSON object, or an Error that says which.
+template <class T>
+T get(const Json& json, const char* key, std::string_view source) {
+  const auto found = json.find(key);
+  check(found != json.end(), "state", "{}: {} is missing", source, key);
+  try {
+    return found->get<T>();
+  } catch (const nlohmann::json::exception&) {
+    fail("state", "{}: {} has the wrong type", source, key);
+  }
+}
+
+}  // namespace
+
+std::string to_json(const TrainState& s) {
+  Json json;
+  json["format"] = "minigpt-state";
+  json["version"] = 1;
+  json["step"] = s.step;
+  json["best_loss"] = s.best_loss ? Json(*s.best_loss) : Json();
+  json["best_step"] = s.best_step;
+  json["evaluations_since_best"] = s.evaluations_since_best;
+  json["batch_offsets"] = s.batch_offsets;
+  json["text_fingerprint"] = s.text_fingerprint;
+  json["data_path"] = s.data_path;
+  json["kernel_set"] = s.kernel_set;
+  json["generator"] = {{"words", s.generator.words},
+                       {"position", s.generator.position},
+                       {"pending", s.generator.has_pending ? Json(s.generator.pending) : Json()}};
+  return json.dump(1, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
+TrainState train_state_from_json(std::string_view text, std::string_view source) {
+  Json json;
+  try {
+    json = Json::parse(text);
+  } catch (const nlohmann::json::exception& e) {
+    fail("state", "{}: not valid JSON: {}", source, e.what());
+  }
+  check(json.is_object() && json.value("format", Json()) == "minigpt-state", "state",
+        "{}: not a minigpt state", source);
+  check(json.value("version", Json()) == 1, "state", "{}: version {} is not known, only 1", source,
+        json.value("version", Json()).dump());
+  TrainState s;
+  s.step = get<std::int64_t>(json, "step", source);
+  check(s.step >= 0, "state", "{}: step must not be negative, got {}", source, s.step);
+  check(json.contains("best_loss"), "state", "{}: best_loss is missing", source);
+  if (!json["best_loss"].is_null()) s.best_loss = get<double>(json, "best_loss", source);
+  s.best_step = get<std::int64_t>(json, "best_step", source);
+  s.evaluations_since_best = get<std::int64_t>(json, "evaluations_since_best", source);
+  s.batch_offsets = get<std::vector<std::int64_t>>(json, "batch_offsets", source);
+  s.text_fingerprint = get<std::string>(json, "text_fingerprint", source);
+  s.data_path = get<std::string>(json, "data_path", source);
+  s.kernel_set = get<std::string>(json, "kernel_set", source);
+  const Json generator = get<Json>(json, "generator", source);
+  check(generator.is_object(), "state", "{}: generator must be an object", source);
+  const auto words = get<std::vector<std::uint32_t>>(generator, "words", source);
+  check(words.size() == s.generator.words.size(), "state", "{}: the generator has {} words, not {}", source,
+        words.size(), s.generator.words.size());
+  std::copy(words.begin(), words.end(), s.generator.words.begin());
+  s.generator.position = get<std::uint32_t>(generator, "position", source);
+  check(s.generator.position <= 624, "state", "{}: the generator's position is {}, above 624", source,
+        s.generator.position);
+  check(generator.contains("pending"), "state", "{}: pending is missing", source);
+  s.generator.has_pending = !generator["pending"].is_null();
+  if (s.generator.has_pending) s.generator.pending = get<double>(generator, "pending", source);
+  return s;
+}
+
+}  // namespace minigpt

@@ -1,0 +1,164 @@
+#include "models/trainer.h"
+
+#include <cmath>
+
+#include "autograd/ops/mul.h"
+#include "tensor/dispatch.h"
+#include "tensor/reduce.h"
+
+namespace minigpt {
+
+Trainer::Trainer(const TrainConfig& config, const CharTokenizer& tokenizer, const TrainData& data)
+    : config_(config),
+      data_(data),
+      rng_(static_cast<std::uint64_t>(config.seed)),
+      dropout_(config.torch_dropout ? DropoutStream::torch(rng_)
+                                    : DropoutStream::counter(static_cast<std::uint64_t>(config.seed))),
+      schedule_(config.learning_rate_schedule()) {
+  config_.model.vocab_size = tokenizer.vocab_size();
+  config_.validate();
+  model_ = std::make_unique<Gpt>(config_.model, rng_);
+  parameters_ = model_->parameters();
+  optimizer_ = std::make_unique<Adam>(decay_groups(parameters_, config.learning_rate, config.weight_decay),
+                                      config.adam_options());
+  batch_ = data_.train_batch(0, rng_);
+  state_.text_fingerprint = data_.fingerprint();
+}
+
+void Trainer::start_from(Gpt& other) {
+  std::vector<NamedTensor> tensors;
+  for (const NamedParameter& p : other.parameters()) tensors.push_back({p.name, p.variable.value()});
+  load_parameters(parameters_, tensors, "the model to start from");
+}
+
+void Trainer::resume(const ModelFolder& folder) {
+  TrainState saved = folder.load_last(parameters_, *optimizer_);
+  check(
+      saved.text_fingerprint == data_.fingerprint(), "resume",
+      "the text is not the one this run was started on ({} != {}); to train on another text use --init-from",
+      data_.fingerprint(), saved.text_fingerprint);
+  rng_.set_state(saved.generator);
+  batch_ = data_.train_batch_at(saved.batch_offsets);
+  state_ = std::move(saved);
+  saved_step_ = state_.step;
+}
+
+StopReason Trainer::run(const ModelFolder* folder, TrainListener& listener,
+                        const std::atomic<bool>* interrupt) {
+  StopReason reason = StopReason::finished;
+  Generator* stream = config_.eval_mode == "batches" ? &rng_ : nullptr;
+  while (state_.step < config_.steps) {
+    if (interrupt && interrupt->load()) {
+      reason = StopReason::interrupted;
+      break;
+    }
+    if (state_.step % config_.eval_every == 0) {
+      listener.on_evaluation_start(state_.step);
+      EvalReport report = evaluate(stream);
+      keep_if_best(folder, report);
+      listener.on_evaluation(report);
+      if (config_.early_stop > 0 && state_.evaluations_since_best >= config_.early_stop) {
+        reason = StopReason::early_stop;
+        break;
+      }
+    }
+    const StepReport report = update();
+    listener.on_step(report);
+    if (state_.step % config_.save_every == 0 && state_.step < config_.steps) save(folder, listener);
+  }
+  // The last evaluation is not part of the schedule, so it must not move the stream that a longer run would go on with.
+  if (reason == StopReason::finished) {
+    listener.on_evaluation_start(state_.step);
+    Generator copy = rng_;
+    EvalReport report = evaluate(stream ? &copy : nullptr);
+    keep_if_best(folder, report);
+    listener.on_evaluation(report);
+  }
+  save(folder, listener);
+  return reason;
+}
+
+StepReport Trainer::update() {
+  StepReport report;
+  report.step = state_.step;
+  report.learning_rate = schedule_.at(state_.step);
+  const std::int64_t micro = config_.micro_batches;
+  optimizer_->set_learning_rate(report.learning_rate);
+  optimizer_->zero_grad();
+  for (std::int64_t i = 0; i < micro; ++i) {
+    dropout_.begin(static_cast<std::uint64_t>(state_.step), static_cast<std::uint32_t>(i));
+    Mode mode;
+    mode.training = true;
+    mode.dropout = &dropout_;
+    report.tokens += batch_.inputs.numel();
+    Variable loss = model_->loss(batch_.inputs, batch_.targets, mode);
+    report.loss = loss.item();
+    if (!std::isfinite(report.loss)) stop_not_finite(fmt::format("the loss is {}", report.loss));
+    batch_ = data_.train_batch(state_.step * micro + i + 1, rng_);
+    (micro == 1 ? loss : loss * (1.0 / static_cast<double>(micro))).backward();
+  }
+  report.grad_norm = grad_norm(parameters_);
+  if (!std::isfinite(report.grad_norm)) {
+    for (const NamedParameter& p : parameters_)
+      if (p.variable.has_grad() && !all_finite(p.variable.grad().value()))
+        stop_not_finite(fmt::format("the gradient of {} is not finite", p.name));
+    stop_not_finite("the gradient norm overflows");
+  }
+  optimizer_->step(config_.grad_clip > 0 ? clip_factor(report.grad_norm, config_.grad_clip) : 1.0);
+  ++state_.step;
+  return report;
+}
+
+void Trainer::stop_not_finite(const std::string& what) const {
+  std::string advice = "try a lower --learning-rate";
+  if (config_.grad_clip == 0) advice += " or --grad-clip 1";
+  throw RunError(
+      fmt::format("[train] step {}: {}; the weights were not updated. {}", state_.step, what, advice));
+}
+
+std::optional<double> Trainer::mean_loss(Split split, Generator* rng) {
+  if (split == Split::kValidation && !data_.has_validation()) return std::nullopt;
+  const NoGrad no_grad;
+  double total = 0;
+  for (std::int64_t i = 0; i < config_.eval_batches; ++i) {
+    const TokenBatch batch = data_.eval_batch(split, i, config_.eval_batches, rng);
+    total += model_->loss(batch.inputs, batch.targets).item();
+  }
+  return total / static_cast<double>(config_.eval_batches);
+}
+
+EvalReport Trainer::evaluate(Generator* rng) {
+  EvalReport report;
+  report.step = state_.step;
+  report.train_loss = *mean_loss(Split::kTrain, rng);
+  report.val_loss = mean_loss(Split::kValidation, rng);
+  return report;
+}
+
+void Trainer::keep_if_best(const ModelFolder* folder, EvalReport& report) {
+  // Without a validation part the newest weights count as the best.
+  const double loss = report.val_loss.value_or(report.train_loss);
+  // Untrained weights are nobody's best: until the first trained ones are measured, last/ is all there is.
+  if (!std::isfinite(loss) || report.step == 0) return;
+  report.best = !report.val_loss || !state_.best_loss || loss < *state_.best_loss;
+  if (!report.best) {
+    ++state_.evaluations_since_best;
+    return;
+  }
+  state_.best_loss = loss;
+  state_.best_step = report.step;
+  state_.evaluations_since_best = 0;
+  if (folder) folder->save_best(parameters_);
+}
+
+void Trainer::save(const ModelFolder* folder, TrainListener& listener) {
+  if (!folder || saved_step_ == state_.step) return;
+  state_.generator = rng_.state();
+  state_.batch_offsets = batch_.offsets;
+  state_.kernel_set = kernel_set().name;
+  folder->save_last(parameters_, *optimizer_, state_);
+  saved_step_ = state_.step;
+  listener.on_save(state_.step);
+}
+
+}  // namespace minigpt

@@ -1,0 +1,86 @@
+#pragma once
+// The training loop.
+//
+// One iteration, in nanoGPT's order (train.py), so that one random stream gives its batches and its losses:
+//   evaluate if due;  for each micro-batch: forward, draw the next batch, backward;  clip;  AdamW step.
+
+#include <atomic>
+#include <optional>
+#include <string>
+
+#include "models/model_folder.h"
+#include "models/train_data.h"
+#include "nn/dropout_stream.h"
+
+namespace minigpt {
+
+struct StepReport {
+  std::int64_t step = 0;  // number of the iteration, from 0
+  double loss = 0;        // of the last micro-batch, nats per token
+  double learning_rate = 0;
+  double grad_norm = 0;  // before clipping
+  std::int64_t tokens = 0;
+};
+
+struct EvalReport {
+  std::int64_t step = 0;
+  double train_loss = 0;
+  std::optional<double> val_loss;  // none without a validation part
+  bool best = false;               // the best so far, and saved
+};
+
+// Receives what happens in a run; the command prints it.
+class TrainListener {
+ public:
+  virtual ~TrainListener() = default;
+  virtual void on_step(const StepReport&) {}
+  virtual void on_evaluation_start(std::int64_t /*step*/) {}
+  virtual void on_evaluation(const EvalReport&) {}
+  virtual void on_save(std::int64_t /*step*/) {}
+};
+
+enum class StopReason { finished, interrupted, early_stop };
+
+class Trainer {
+ public:
+  // A fresh run: draws the model from the seed.
+  Trainer(const TrainConfig& config, const CharTokenizer& tokenizer, const TrainData& data);
+
+  // Copies the weights of another model with the same shape: fine-tuning.
+  void start_from(Gpt& other);
+  // Goes on from the folder's last saved state. Throws Error if that does not fit the configuration or the text.
+  void resume(const ModelFolder& folder);
+
+  // Runs until config.steps updates have been made, or `interrupt` becomes true (checked between updates), or early stop.
+  // Saves into `folder` (may be null: nothing is written): best weights at evaluations, the whole state every save_every
+  // steps and at the end. Throws RunError, before the update, at the first loss or gradient that is not finite; the
+  // states saved earlier stay.
+  StopReason run(const ModelFolder* folder, TrainListener& listener,
+                 const std::atomic<bool>* interrupt = nullptr);
+
+  Gpt& model() { return *model_; }
+  const TrainState& state() const { return state_; }
+  TrainState& state() { return state_; }
+
+ private:
+  EvalReport evaluate(Generator* rng);
+  std::optional<double> mean_loss(Split split, Generator* rng);
+  void keep_if_best(const ModelFolder* folder, EvalReport& report);
+  StepReport update();
+  void save(const ModelFolder* folder, TrainListener& listener);
+  [[noreturn]] void stop_not_finite(const std::string& what) const;
+
+  TrainConfig config_;
+  const TrainData& data_;
+  Generator rng_;
+  std::unique_ptr<Gpt> model_;
+  std::vector<NamedParameter> parameters_;
+  std::unique_ptr<Adam> optimizer_;
+  DropoutStream dropout_;
+  Schedule schedule_;
+  TokenBatch batch_;  // drawn, not used yet
+  TrainState state_;
+  std::int64_t saved_step_ = -1;
+};
+
+}  // namespace minigpt

@@ -1,0 +1,52 @@
+#pragma once
+// Multi-head causal self-attention: the half of a transformer block in which positions look at each other.
+
+#include "autograd/ops/causal_attention.h"
+#include "nn/attention/kv_cache.h"
+#include "nn/dropout.h"
+#include "nn/linear.h"
+
+namespace minigpt {
+
+// q, k, v = split(c_attn(x));  y = dropout(c_proj(heads merged of softmax(q k^T / sqrt(D), causal) v)).
+//   x, y: (B, T, C)   H heads of size D = C / H                              (Vaswani et al. 2017,
+//   section 3.2)
+// Dropout stands in two places: attn_dropout on the weights after softmax, resid_dropout on the result.
+struct CausalSelfAttention : Module {
+  Linear c_attn, c_proj;
+  Dropout attn_dropout, resid_dropout;
+  std::int64_t n_head = 1;
+
+  CausalSelfAttention() = default;
+  CausalSelfAttention(std::int64_t c, std::int64_t heads, bool bias, double p, Generator& rng)
+      : c_attn(c, 3 * c, bias, rng),
+        c_proj(c, c, bias, rng),
+        attn_dropout(p),
+        resid_dropout(p),
+        n_head(heads) {
+    check(heads >= 1 && c % heads == 0, "attention", "{} channels cannot be split into {} heads", c, heads);
+  }
+
+  template <class V>
+  void visit(V&& v) {
+    v("c_attn", c_attn);
+    v("c_proj", c_proj);
+    v("attn_dropout", attn_dropout);
+    v("resid_dropout", resid_dropout);
+  }
+
+  // With a cache, x holds the positions that follow the cached ones: they attend to all of those and to each
+  // other, and are appended. Generation only: no gradient flows through a cache.
+  Variable forward(const Variable& x, const Mode& mode, KvCache::Layer* cache = nullptr) const {
+    const Scope scope(path);
+    const Variable qkv = c_attn.forward(x);  // (B, T, 3C)
+    if (cache) return c_proj.forward(Variable(cache->attend(qkv.value(), n_head)));
+    DropoutMask mask;
+    if (mode.training && attn_dropout.p > 0)
+      mask = attn_dropout.draw({x.dim(0), n_head, x.dim(1), x.dim(1)}, mode);
+    const Variable merged = causal_attention(qkv, static_cast<int>(n_head), mask);  // (B, T, C)
+    return observed(resid_dropout.forward(c_proj.forward(merged), mode), mode);
+  }
+};
+
+}  // namespace minigpt

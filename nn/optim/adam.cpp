@@ -1,0 +1,51 @@
+#include "nn/optim/adam.h"
+
+#include <cmath>
+
+#include "tensor/optimizer_kernels.h"
+
+namespace minigpt {
+
+Adam::Adam(std::vector<ParameterGroup> groups, const AdamOptions& options)
+    : Optimizer(std::move(groups)), options_(options) {
+  check(options.beta1 >= 0 && options.beta1 < 1 && options.beta2 >= 0 && options.beta2 < 1, "adam",
+        "betas must be in [0, 1), got {} and {}", options.beta1, options.beta2);
+  check(std::isfinite(options.eps) && options.eps >= 0, "adam", "eps must be finite and not negative, got {}",
+        options.eps);
+  for (const NamedParameter& p : all_parameters()) {
+    mean_.push_back(zeros_like(p.variable.value()));
+    square_.push_back(zeros_like(p.variable.value()));
+  }
+}
+
+void Adam::update(std::size_t index, std::int64_t t, Variable& parameter, const Tensor& gradient,
+                  const ParameterGroup& group, double grad_scale) {
+  Tensor& value = parameter.mutable_value();
+  visit_floating("adam", value.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    AdamStep step;
+    step.lr = group.learning_rate;
+    step.beta1 = options_.beta1;
+    step.beta2 = options_.beta2;
+    step.eps = options_.eps;
+    step.weight_decay = group.weight_decay;
+    step.bias_correction1 = 1 - std::pow(options_.beta1, static_cast<double>(t));
+    step.bias_correction2 = 1 - std::pow(options_.beta2, static_cast<double>(t));
+    step.grad_scale = grad_scale;
+    step.decoupled = options_.decoupled_decay;
+    adamw_step(value.mutable_data<T>(), gradient.data<T>(), mean_[index].mutable_data<T>(),
+               square_[index].mutable_data<T>(), value.numel(), step);
+  });
+}
+
+std::vector<NamedTensor> Adam::memory() const {
+  std::vector<NamedTensor> tensors;
+  const std::vector<NamedParameter> parameters = all_parameters();
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    tensors.push_back({"exp_avg." + parameters[i].name, mean_[i]});
+    tensors.push_back({"exp_avg_sq." + parameters[i].name, square_[i]});
+  }
+  return tensors;
+}
+
+}  // namespace minigpt

@@ -1,0 +1,207 @@
+#include "nn/files.h"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "nn/files_posix.h"
+#include "tensor/error.h"
+#include "tests/nn/temporary_folder.h"
+
+using namespace minigpt;
+using namespace minigpt::test;
+namespace fs = std::filesystem;
+
+TEST_CASE("a file is created and replaced, and nothing else remains") {
+  const TemporaryFolder folder;
+  const fs::path file = folder / "config.json";
+  write_file_atomically(file, "old");
+  write_file_atomically(file, "new and longer");
+  CHECK(read_file(file) == "new and longer");
+  write_file_atomically(file, "");
+  CHECK(read_file(file).empty());
+  CHECK(folder.names() == std::vector<std::string>{"config.json"});
+}
+
+TEST_CASE("any bytes come back") {
+  const TemporaryFolder folder;
+  std::string all;
+  for (int i = 0; i < 256; ++i) all += static_cast<char>(i);
+  std::string large;
+  for (int i = 0; i < 4096; ++i) large += all;
+  write_file_atomically(folder / "f", large);
+  CHECK(read_file(folder / "f") == large);
+}
+
+TEST_CASE("C-11: a symbolic link stays, what it points to is replaced") {
+  const TemporaryFolder folder;
+  fs::create_directory(folder / "real");
+  write_file_atomically(folder / "real" / "file", "old");
+  fs::create_symlink("real/file", folder / "link");
+  fs::create_symlink("link", folder / "link to link");
+  write_file_atomically(folder / "link to link", "new");
+  CHECK(fs::is_symlink(folder / "link"));
+  CHECK(fs::is_symlink(folder / "link to link"));
+  CHECK(read_file(folder / "real" / "file") == "new");
+
+  fs::create_symlink("real/none yet", folder / "dangling");
+  write_file_atomically(folder / "dangling", "made");
+  CHECK(read_file(folder / "real" / "none yet") == "made");
+
+  fs::create_symlink("circle", folder / "circle");
+  CHECK_THROWS_AS(write_file_atomically(folder / "circle", "x"), RunError);
+}
+
+TEST_CASE("the permissions of a replaced file are kept") {
+  const TemporaryFolder folder;
+  write_file_atomically(folder / "secret", "old");
+  fs::permissions(folder / "secret", fs::perms::owner_read | fs::perms::owner_write);
+  write_file_atomically(folder / "secret", "new");
+  CHECK(fs::status(folder / "secret").permissions() == (fs::perms::owner_read | fs::perms::owner_write));
+}
+
+TEST_CASE("a target that is not a file is an error, and stays what it is") {
+  const TemporaryFolder folder;
+  fs::create_directory(folder / "d");
+  CHECK_THROWS_WITH_AS(
+      write_file_atomically(folder / "d", "x"),
+      fmt::format("[write_file] {}: can't replace the file: Is a directory", (folder / "d").string()).c_str(),
+      RunError);
+  REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  CHECK_THROWS_AS(write_file_atomically(folder / "pipe", "x"), RunError);
+  CHECK_THROWS_AS(read_file(folder / "pipe"), Error);
+  CHECK_THROWS_AS(write_file_atomically(folder / "none" / "file", "x"), RunError);
+  CHECK_THROWS_AS(read_file(folder / "none"), Error);
+  CHECK_THROWS_AS(read_file(folder.path()), Error);
+  CHECK(folder.names() == std::vector<std::string>{"d", "pipe"});
+}
+
+TEST_CASE("C-11: at a file-size limit, the error is reported and the old file is still there") {
+  const TemporaryFolder folder;
+  write_file_atomically(folder / "model", "old");
+  AppendFile log(folder / "log");
+  log.append_line("first");
+  const int status = in_child([&] {
+    const rlimit limit{1000, 1000};
+    if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) return 1;
+    for (int attempt = 0; attempt < 2;
+         ++attempt) {  // the limit's signal must neither end the process now nor later
+      try {
+        write_file_atomically(folder / "model", std::string(5000, 'x'));
+        return 2;
+      } catch (const RunError& error) {
+        if (std::string(error.what()).find("model: can't write: File too large") == std::string::npos)
+          return 3;
+      }
+    }
+    try {
+      log.append_line(std::string(5000, 'x'));
+      return 4;
+    } catch (const RunError&) {
+    }
+    log.append_line("second");
+    return 0;
+  });
+  CHECK(status == 0);
+  CHECK(read_file(folder / "model") == "old");
+  CHECK(read_file(folder / "log") == "first\nsecond\n");
+  CHECK(folder.names() == std::vector<std::string>{"log", "model"});
+}
+
+TEST_CASE("T-06: an output directory is checked, and created, before anything is written") {
+  const TemporaryFolder folder;
+  check_writable_directory(folder / "a" / "b");
+  check_writable_directory(folder / "a" / "b");
+  CHECK(fs::is_directory(folder / "a" / "b"));
+  CHECK(fs::is_empty(folder / "a" / "b"));
+
+  write_file_atomically(folder / "file", "x");
+  CHECK_THROWS_WITH_AS(
+      check_writable_directory(folder / "file"),
+      fmt::format("[output directory] {}: exists and is not a directory", (folder / "file").string()).c_str(),
+      Error);
+  CHECK_THROWS_AS(check_writable_directory(folder / "file" / "sub"), Error);
+}
+
+TEST_CASE("T-06: a directory that can't be written is refused with the reason") {
+  const TemporaryFolder folder;
+  fs::create_directory(folder / "locked");
+  fs::permissions(folder / "locked", static_cast<fs::perms>(0555));
+  const int status = in_child([&] {
+    // The administrator may write everywhere: become somebody else.
+    if (::geteuid() == 0 && ::setuid(65534) != 0) return 1;
+    try {
+      check_writable_directory(folder / "locked");
+      return 2;
+    } catch (const Error& error) {
+      if (std::string(error.what()).find("can't create a file in it: Permission denied") == std::string::npos)
+        return 3;
+    }
+    try {
+      check_writable_directory(folder / "locked" / "sub");
+      return 4;
+    } catch (const Error& error) {
+      return std::string(error.what()).find("can't create the directory: Permission denied") ==
+                     std::string::npos
+                 ? 5
+                 : 0;
+    }
+  });
+  CHECK(status == 0);
+}
+
+TEST_CASE("an append file grows by whole lines") {
+  const TemporaryFolder folder;
+  {
+    AppendFile file(folder / "metrics.jsonl");
+    file.append_line("{\"step\":1}");
+    file.append_line("");
+    CHECK_THROWS_AS(file.append_line("two\nlines"), Error);
+  }
+  AppendFile again(folder / "metrics.jsonl");
+  AppendFile moved = std::move(again);
+  moved.append_line("{\"step\":2}");
+  moved.sync();
+  CHECK(read_file(folder / "metrics.jsonl") == "{\"step\":1}\n\n{\"step\":2}\n");
+  CHECK_THROWS_AS(AppendFile(folder.path()), RunError);
+}
+
+TEST_CASE("a torn last line is cut off when an append file is opened") {
+  const TemporaryFolder folder;
+  for (const auto& [before, after] :
+       std::initializer_list<std::pair<const char*, const char*>>{{"1\n2\n3", "1\n2\nnew\n"},
+                                                                  {"torn", "new\n"},
+                                                                  {"", "new\n"},
+                                                                  {"1\n", "1\nnew\n"},
+                                                                  {"\n\nx", "\n\nnew\n"}}) {
+    write_file_atomically(folder / "log", before);
+    AppendFile(folder / "log").append_line("new");
+    CHECK(read_file(folder / "log") == after);
+  }
+}
+
+TEST_CASE("a resumed run cuts its log back to the saved step") {
+  const TemporaryFolder folder;
+  AppendFile file(folder / "log");
+  for (int step = 1; step <= 5; ++step) file.append_line(std::to_string(step));
+  std::vector<std::string> seen;
+  const auto up_to_3 = [&](std::string_view line) {
+    seen.emplace_back(line);
+    return line <= "3";
+  };
+  CHECK(file.keep_lines_while(up_to_3) == 3);
+  CHECK(seen == std::vector<std::string>{"1", "2", "3", "4"});
+  CHECK(read_file(folder / "log") == "1\n2\n3\n");
+  file.append_line("4 again");
+  CHECK(read_file(folder / "log") == "1\n2\n3\n4 again\n");
+  CHECK(file.keep_lines_while([](std::string_view) { return true; }) == 4);
+  CHECK(file.keep_lines_while([](std::string_view) { return false; }) == 0);
+  CHECK(read_file(folder / "log").empty());
+}

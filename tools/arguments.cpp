@@ -1,0 +1,135 @@
+#include "tools/arguments.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <random>
+
+#include "tensor/parallel.h"
+
+namespace minigpt::tools {
+namespace {
+
+std::string allowed(double low, double high) {
+  const std::string range = Field("", "").between(low, high).range();
+  return range.empty() ? "" : " (" + range + ")";
+}
+
+// The whole text as a number, whatever the locale.
+std::optional<double> parse(const std::string& text) {
+  if (text.empty() || std::isspace(static_cast<unsigned char>(text[0]))) return std::nullopt;
+  double value = 0;
+  const char* first = text.data() + (text[0] == '+' ? 1 : 0);
+  const auto [end, error] = std::from_chars(first, text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range) return std::numeric_limits<double>::infinity();
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::string show(double value) { return fmt::format("{}", value); }
+std::string show(std::int64_t value) { return fmt::format("{}", value); }
+std::string show(bool value) { return value ? "true" : "false"; }
+std::string show(const std::string& value) { return value; }
+
+void read(const Field& f, const std::string& text, std::int64_t& value) {
+  value = whole_number(f.option(), text, f.low, f.high);
+}
+void read(const Field& f, const std::string& text, double& value) {
+  value = real_number(f.option(), text, f.low, f.high);
+}
+void read(const Field& f, const std::string& text, bool& value) {
+  check(text == "true" || text == "false" || text == "1" || text == "0", "option",
+        "{}: '{}' is neither true nor false", f.option(), text);
+  value = text == "true" || text == "1";
+}
+void read(const Field& f, const std::string& text, std::string& value) {
+  const std::string near = nearest_name(text, f.choices);
+  check(std::find(f.choices.begin(), f.choices.end(), text) != f.choices.end(), "option",
+        "{}: '{}' is not one of {}{}", f.option(), text, f.range(),
+        near.empty() ? "" : "; did you mean " + near + "?");
+  value = text;
+}
+
+const char* type_of(std::int64_t) { return "INT"; }
+const char* type_of(double) { return "NUMBER"; }
+const char* type_of(const std::string&) { return ""; }
+
+}  // namespace
+
+double real_number(const std::string& option, const std::string& text, double low, double high) {
+  const std::optional<double> value = parse(text);
+  check(value.has_value() && !std::isnan(*value), "option", "{}: '{}' is not a number{}", option, text,
+        allowed(low, high));
+  check(std::isfinite(*value) && *value >= low && *value <= high, "option", "{}: {} is out of range{}",
+        option, text, allowed(low, high));
+  return *value;
+}
+
+std::int64_t whole_number(const std::string& option, const std::string& text, double low, double high) {
+  const std::optional<double> value = parse(text);
+  check(value.has_value() && !std::isnan(*value) && (std::isinf(*value) || std::nearbyint(*value) == *value),
+        "option", "{}: '{}' is not a whole number{}", option, text, allowed(low, high));
+  check(*value >= low && *value <= high && std::fabs(*value) <= 9007199254740992.0, "option",
+        "{}: {} is out of range{}", option, text, allowed(low, high));
+  return static_cast<std::int64_t>(*value);
+}
+
+void add_text_option(CLI::App& app, TextOption& target, const std::string& name,
+                     const std::string& value_name, const std::string& help,
+                     const std::string& default_text) {
+  target.name = name.substr(0, name.find(','));
+  target.text = default_text;
+  target.option = app.add_option(name, target.text, help)->type_name(value_name);
+  if (!default_text.empty()) target.option->default_str(default_text);
+  target.option->allow_extra_args(false);
+}
+
+void ConfigOptions::add_to(CLI::App& app, const TrainConfig& defaults) {
+  TrainConfig copy = defaults;
+  copy.visit([&](const Field& field, auto& value) {
+    using T = std::decay_t<decltype(value)>;
+    Entry entry{field, std::make_unique<std::string>(), nullptr};
+    const std::string names = field.option() + (field.alias.empty() ? "" : ",--" + field.alias);
+    const std::string help = field.help + (field.range().empty() ? "" : " (" + field.range() + ")");
+    if constexpr (std::is_same_v<T, bool>) {
+      // "--bias" alone means true; "--bias false" switches off.
+      entry.option = app.add_option(names, *entry.text, help)->expected(0, 1)->type_name("[true|false]");
+    } else {
+      entry.option = app.add_option(names, *entry.text, help)->type_name(type_of(value));
+    }
+    entry.option->default_str(show(value))->group(field.name.empty() ? "" : "Recipe");
+    entries_.push_back(std::move(entry));
+  });
+}
+
+void ConfigOptions::apply(TrainConfig& config) const {
+  config.visit([&](const Field& field, auto& value) {
+    for (const Entry& entry : entries_) {
+      if (entry.field.name != field.name || entry.option->count() == 0) continue;
+      const std::vector<std::string> words = entry.option->results();
+      const bool bare = words.empty() || words[0].empty() || words[0] == "{}";
+      read(field, bare && std::is_same_v<std::decay_t<decltype(value)>, bool> ? "true" : words[0], value);
+    }
+  });
+}
+
+bool ConfigOptions::given(const std::string& field) const {
+  for (const Entry& entry : entries_)
+    if (entry.field.name == field) return entry.option->count() > 0;
+  return false;
+}
+
+void add_threads_option(CLI::App& app, TextOption& threads) {
+  add_text_option(app, threads, "--threads", "INT", "threads to compute with (1 to 1024)",
+                  std::to_string(default_num_threads()));
+}
+
+void apply_threads(const TextOption& threads) { set_num_threads(static_cast<int>(threads.whole(1, 1024))); }
+
+std::uint64_t seed_or_fresh(const TextOption& seed) {
+  if (!seed.given()) return std::random_device()();
+  return static_cast<std::uint64_t>(seed.whole(0, 9007199254740992.0));
+}
+
+}  // namespace minigpt::tools

@@ -1,0 +1,15 @@
+# Joins the project's source files into one text: cmake -DOUT=FILE -DROOT=DIR -P builtin_text.cmake
+# Files with characters outside ASCII are left out, so that the vocabulary stays that of program text.
+set(text "")
+foreach(folder tensor autograd nn models tools tests)
+  file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/${folder}/*.h ${ROOT}/${folder}/*.cpp)
+  list(SORT files)
+  foreach(file ${files})
+    file(READ ${ROOT}/${file} content)
+    if(content MATCHES "[^\t\n -~]")
+      continue()
+    endif()
+    string(APPEND text "// ${file}\n${content}\n")
+  endforeach()
+endforeach()
+file(WRITE ${OUT} "${text}")

@@ -1,0 +1,76 @@
+// minigpt eval: the loss of a trained model over a whole text.
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "models/evaluate.h"
+#include "models/model_folder.h"
+#include "models/text_file.h"
+#include "models/train_data.h"
+#include "tools/arguments.h"
+#include "tools/commands.h"
+
+namespace minigpt::tools {
+namespace {
+
+struct Options {
+  std::string model, data;
+  TextOption threads;
+  bool json = false;
+};
+
+TextScore score(const LoadedModel& loaded, std::u32string_view text, const std::string& source) {
+  if (!loaded.config.documents) return score_text(*loaded.model, loaded.tokenizer.encode(text, source));
+  std::vector<std::int32_t> tokens = {loaded.tokenizer.document_id()};
+  for (const std::u32string_view line : split_lines(text)) {
+    const std::vector<std::int32_t> ids = loaded.tokenizer.encode(line, source);
+    tokens.insert(tokens.end(), ids.begin(), ids.end());
+    tokens.push_back(loaded.tokenizer.document_id());
+  }
+  return score_documents(*loaded.model, tokens, loaded.tokenizer.document_id());
+}
+
+int run(const Options& o) {
+  apply_threads(o.threads);
+  Generator unused;
+  const LoadedModel loaded = load_model(o.model, unused);
+  for (const std::string& warning : loaded.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  const LoadedText text = load_text(o.data);
+  for (const std::string& note : text.notes) fmt::print(stderr, "note: {}\n", note);
+  check(text.text.size() >= 2, "eval", "{}: needs at least 2 characters, found {}", o.data, text.text.size());
+  const TextScore result = score(loaded, text.text, o.data);
+  if (!std::isfinite(result.loss()))
+    throw RunError(
+        fmt::format("[eval] the loss is {}: the model holds values that are not finite", result.loss()));
+  if (o.json) {
+    nlohmann::ordered_json line;
+    line["loss"] = result.loss();
+    line["bits_per_character"] = result.bits();
+    line["perplexity"] = result.perplexity();
+    line["characters"] = result.count;
+    fmt::print("{}\n", line.dump());
+  } else {
+    fmt::print(
+        "loss {:.4f} nats per character, {:.4f} bits per character, perplexity {:.3f} ({} characters "
+        "scored)\n",
+        result.loss(), result.bits(), result.perplexity(), result.count);
+  }
+  return 0;
+}
+
+}  // namespace
+
+Command add_eval(CLI::App& app) {
+  auto o = std::make_shared<Options>();
+  app.description(
+      "Scores a text with a trained model: every character but the first, each with at least half a "
+      "context.");
+  app.add_option("--model", o->model, "model folder")->required();
+  app.add_option("--data", o->data, "UTF-8 text file")->required();
+  app.add_flag("--json", o->json, "print one JSON object");
+  add_threads_option(app, o->threads);
+  return [o] { return run(*o); };
+}
+
+}  // namespace minigpt::tools

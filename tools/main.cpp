@@ -1,0 +1,114 @@
+// The minigpt command.
+//
+// Exit codes: 0 done, 1 a run that failed (a loss that is not finite, a full disk), 2 a bad argument or file.
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <clocale>
+#include <new>
+
+#include "models/train_config.h"
+#include "tensor/error.h"
+#include "tools/commands.h"
+
+namespace minigpt::tools {
+namespace {
+
+struct Entry {
+  CLI::App* app;
+  Command run;
+};
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+// What was left over is an option or a command that does not exist; says which one may have been meant.
+std::string unknown_argument(const CLI::App& root, const CLI::App* chosen,
+                             const std::vector<std::string>& left) {
+  const std::string word = left.front();
+  std::vector<std::string> known;
+  if (word.rfind("-", 0) == 0) {
+    known = option_names(chosen ? *chosen : root);
+  } else if (!chosen) {
+    for (const CLI::App* sub : root.get_subcommands({})) known.push_back(sub->get_name());
+  }
+  const std::string name = word.substr(0, word.find('='));
+  const std::string near = nearest_name(name, known);
+  const char* kind = word.rfind("-", 0) == 0 ? "option" : (chosen ? "argument" : "command");
+  return fmt::format("there is no {} '{}'{}{}", kind, name, chosen ? " for " + chosen->get_name() : "",
+                     near.empty()
+                         ? fmt::format("; see minigpt {}--help", chosen ? chosen->get_name() + " " : "")
+                         : "; did you mean " + near + "?");
+}
+
+int usage_error(const std::string& text) {
+  fmt::print(stderr, "minigpt: {}\n", text);
+  return 2;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Train, sample and inspect a small GPT. `minigpt COMMAND --help` explains a command.",
+               "minigpt");
+  app.set_version_flag("--version", version_text());
+  app.get_formatter()->column_width(34);
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::Throw);
+  app.allow_extras();
+  const std::pair<const char*, Command (*)(CLI::App&)> commands[] = {
+      {"train", add_train}, {"sample", add_sample},       {"eval", add_eval},
+      {"ngram", add_ngram}, {"gradcheck", add_gradcheck}, {"info", add_info},
+  };
+  std::vector<Entry> entries;
+  for (const auto& [name, add] : commands) {
+    CLI::App* sub = app.add_subcommand(name);
+    sub->allow_extras();
+    sub->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::Throw);
+    entries.push_back({sub, add(*sub)});
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& e) {  // --help, --version
+    return app.exit(e);
+  } catch (const CLI::ParseError& e) {
+    std::string text = e.what();
+    if (const auto line = text.find('\n'); line != std::string::npos) text.resize(line);
+    return usage_error(text);
+  }
+  const Entry* chosen = nullptr;
+  for (const Entry& entry : entries)
+    if (entry.app->parsed()) chosen = &entry;
+  if (const auto left = app.remaining(true); !left.empty())
+    return usage_error(unknown_argument(app, chosen ? chosen->app : nullptr, left));
+  if (!chosen) {
+    fmt::print(stderr, "{}", app.help());
+    return usage_error("a command is needed");
+  }
+  return chosen->run();
+}
+
+int report(const char* text, int code) {
+  fmt::print(stderr, "minigpt: {}\n", text);
+  return code;
+}
+
+}  // namespace
+}  // namespace minigpt::tools
+
+int main(int argc, char** argv) {
+  using minigpt::tools::report;
+  try {
+    return minigpt::tools::run(argc, argv);
+  } catch (const minigpt::RunError& e) {
+    return report(e.what(), 1);
+  } catch (const minigpt::Error& e) {
+    return report(e.what(), 2);
+  } catch (const std::bad_alloc&) {
+    return report("out of memory", 1);
+  } catch (const std::exception& e) {
+    return report(e.what(), 1);
+  }
+}

@@ -1,0 +1,151 @@
+// minigpt train: from a text file to a model folder.
+
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "models/evaluate.h"
+#include "models/ngram.h"
+#include "models/text_file.h"
+#include "nn/files.h"
+#include "tensor/dispatch.h"
+#include "tensor/parallel.h"
+#include "tools/arguments.h"
+#include "tools/commands.h"
+#include "tools/interrupt.h"
+#include "tools/progress.h"
+#include "tools/train_setup.h"
+
+namespace minigpt::tools {
+namespace {
+
+struct Options {
+  ConfigOptions config;
+  TrainRequest request;
+  TextOption log_every, threads;
+  bool json = false;
+};
+
+// Counting models on the same split: what a GPT has to beat.
+NgramLadder ladder_of(const TrainData& data, std::int64_t vocab) {
+  return ngram_ladder(data.tokens(Split::kTrain), data.tokens(Split::kValidation), vocab);
+}
+
+void print_ladder(const NgramLadder& ladder) {
+  fmt::print("marks on the validation part, in nats per character (lower is better):\n");
+  fmt::print("  guessing evenly {:.3f}", ladder.uniform);
+  for (const NgramLadder::Row& row : ladder.rows)
+    fmt::print("  {}-gram {:.3f}", row.order, std::min(row.additive_loss, row.witten_bell_loss));
+  fmt::print("\n");
+}
+
+void print_start(const TrainSetup& setup, Trainer& trainer, const TrainData& data) {
+  const TrainConfig& c = setup.config;
+  fmt::print("text: {}, {} characters to train on, {} for validation, vocabulary {}\n", setup.data_name,
+             data.tokens(Split::kTrain).size(), data.tokens(Split::kValidation).size(),
+             setup.tokenizer->vocab_size());
+  fmt::print("model: {} layers, {} heads, {} channels, context {}, {} parameters\n", c.model.n_layer,
+             c.model.n_head, c.model.n_embd, c.model.block_size,
+             parameter_count(trainer.model().parameters()));
+  fmt::print("run: step {} to {}, {} tokens a step, seed {}, {} threads, {} kernels, into {}\n",
+             trainer.state().step, c.steps, c.batch_size * c.micro_batches * c.model.block_size, c.seed,
+             num_threads(), kernel_set().name, setup.folder.path().string());
+  std::fflush(stdout);
+}
+
+void print_end(const TrainSetup& setup, Trainer& trainer, const TrainData& data, const NgramLadder* ladder) {
+  const TrainState& state = trainer.state();
+  if (data.has_validation()) {
+    const auto tokens = data.tokens(Split::kValidation);
+    const TextScore score = setup.config.documents
+                                ? score_documents(trainer.model(), tokens, setup.tokenizer->document_id())
+                                : score_text(trainer.model(), tokens);
+    fmt::print("whole validation part: {:.4f} nats per character", score.loss());
+    if (ladder) fmt::print(" (best n-gram {:.4f})", ladder->best());
+    fmt::print("\n");
+  }
+  if (state.best_loss)
+    fmt::print("best evaluation: {:.4f} at step {}; its weights are what sample and eval use\n",
+               *state.best_loss, state.best_step);
+  fmt::print("model saved in {}\n", setup.folder.path().string());
+  fmt::print("  minigpt sample --model {}\n", setup.folder.path().string());
+}
+
+int run(const Options& o) {
+  apply_threads(o.threads);
+  const std::int64_t log_every = o.log_every.whole(1, 1e12);
+  TrainSetup setup = prepare(o.request, o.config);
+  const TrainData data(setup.config, *setup.tokenizer, setup.text, setup.data_name);
+  check_writable_directory(setup.folder.path());
+
+  Trainer trainer(setup.config, *setup.tokenizer, data);
+  if (setup.init_from) trainer.start_from(*setup.init_from);
+  if (o.request.resume) trainer.resume(setup.folder);
+  trainer.state().data_path = o.request.data;
+  setup.config.model.vocab_size = setup.tokenizer->vocab_size();
+
+  std::FILE* notes = o.json ? stderr : stdout;
+  for (const std::string& note : setup.notes) fmt::print(notes, "note: {}\n", note);
+  if (!data.has_validation()) fmt::print(notes, "note: {}\n", data.validation_note());
+  std::optional<NgramLadder> ladder;
+  if (!o.json) {
+    print_start(setup, trainer, data);
+    if (data.has_validation()) {
+      ladder = ladder_of(data, setup.tokenizer->vocab_size());
+      print_ladder(*ladder);
+    }
+  }
+  if (trainer.state().step >= setup.config.steps) {
+    fmt::print(notes, "nothing to do: {} steps are made; ask for more with --steps\n", trainer.state().step);
+    return 0;
+  }
+
+  if (!o.request.resume) setup.clear_folder();
+  setup.folder.save_config(setup.config);
+  setup.tokenizer->save(setup.folder.tokenizer());
+  Progress progress(o.json ? OutputStyle::json : default_style(), setup.config.steps, log_every);
+  MetricsLog metrics(setup.folder.metrics(), trainer.state().step, progress);
+  progress.set_watch(&metrics.watch());
+  StopReason reason;
+  try {
+    reason = trainer.run(&setup.folder, metrics, &watch_interrupts());
+  } catch (...) {
+    progress.finish();
+    throw;
+  }
+  progress.finish();
+  if (reason == StopReason::interrupted) {
+    fmt::print(notes, "stopped at step {}, saved in {}; go on with --resume\n", trainer.state().step,
+               setup.folder.path().string());
+    return 130;
+  }
+  if (reason == StopReason::early_stop)
+    fmt::print(notes, "stopped early: no better loss in {} evaluations\n",
+               trainer.state().evaluations_since_best);
+  if (!o.json) print_end(setup, trainer, data, ladder ? &*ladder : nullptr);
+  return 0;
+}
+
+}  // namespace
+
+Command add_train(CLI::App& app) {
+  auto o = std::make_shared<Options>();
+  app.description("Trains a GPT on a text and writes a model folder.");
+  app.add_option("--data", o->request.data, "UTF-8 text file; without it, minigpt's own source code");
+  app.add_option("--out", o->request.out, "model folder to write")->default_str("model");
+  std::string presets = "recipe to start from:";
+  for (const std::string& name : preset_names()) presets += "\n" + name + ": " + preset_help(name);
+  app.add_option("--preset", o->request.preset, presets)->default_str("quick");
+  app.add_option("--config", o->request.config_file, "JSON file with settings, by the names in config.json");
+  app.add_option("--init-from", o->request.init_from,
+                 "model folder whose weights to start from (fine-tuning)");
+  app.add_flag("--resume", o->request.resume, "go on with the run in --out");
+  app.add_flag("--overwrite", o->request.overwrite, "replace a model that is already in --out");
+  app.add_flag("--json", o->json, "print one JSON object a line");
+  add_text_option(app, o->log_every, "--log-every", "INT", "steps between lines (not on a terminal)", "10");
+  add_threads_option(app, o->threads);
+  o->config.add_to(app, preset("quick"));
+  return [o] { return run(*o); };
+}
+
+}  // namespace minigpt::tools

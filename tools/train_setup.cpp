@@ -1,0 +1,125 @@
+#include "tools/train_setup.h"
+
+#include "models/text_file.h"
+#include "models/utf8.h"
+#include "nn/files.h"
+#include "tools/builtin_text.h"
+
+namespace minigpt::tools {
+namespace {
+
+// Settings that may change when a run goes on: how long it runs and what it reports, not what it computes.
+bool may_change(const std::string& field) {
+  return field == "steps" || field == "save_every" || field == "early_stop" || field == "lr_decay_steps";
+}
+
+// The value of every field as text, for comparing configurations.
+std::vector<std::pair<std::string, std::string>> values_of(TrainConfig config) {
+  std::vector<std::pair<std::string, std::string>> list;
+  config.visit(
+      [&](const Field& field, auto& value) { list.emplace_back(field.name, fmt::format("{}", value)); });
+  return list;
+}
+
+TrainConfig resumed_config(const ModelFolder& folder, const TrainRequest& request,
+                           const ConfigOptions& options, std::vector<std::string>& notes) {
+  check(folder.has_last(), "resume", "{}: there is no saved state to resume from (no last/state.json)",
+        folder.path().string());
+  const TrainConfig saved = folder.load_config();
+  TrainConfig wanted = saved;
+  if (!request.config_file.empty()) apply_json(wanted, read_file(request.config_file), request.config_file);
+  options.apply(wanted);
+  const auto before = values_of(saved);
+  const auto after = values_of(wanted);
+  for (std::size_t i = 0; i < before.size(); ++i)
+    check(before[i].second == after[i].second || may_change(before[i].first), "resume",
+          "{} is {} in {}, not {}: a resumed run keeps its settings", before[i].first, before[i].second,
+          folder.config().string(), after[i].second);
+  if (saved.lr_decay_steps != wanted.lr_decay_steps)
+    notes.push_back(fmt::format("the learning rate now reaches its minimum at step {}, not {}",
+                                wanted.lr_decay_steps, saved.lr_decay_steps));
+  else if (wanted.steps > wanted.lr_decay_steps && saved.steps != wanted.steps &&
+           saved.schedule != "constant")
+    notes.push_back(fmt::format("the learning rate stays at its minimum after step {} (--lr-decay-steps)",
+                                wanted.lr_decay_steps));
+  return wanted;
+}
+
+// A fresh run may take the shape of its model from another one.
+void take_model_from(const TrainRequest& request, const ConfigOptions& options, TrainSetup& setup) {
+  Generator unused;
+  LoadedModel source = load_model(request.init_from, unused);
+  GptConfig wanted = setup.config.model;
+  wanted.vocab_size = source.config.model.vocab_size;
+  source.config.model.visit([&](const Field& field, auto& value) {
+    if (!options.given(field.name) || field.name == "dropout") return;
+    wanted.visit([&](const Field& other, auto& own) {
+      if constexpr (std::is_same_v<decltype(own), decltype(value)>)
+        check(other.name != field.name || own == value, "init-from", "{} is {} in {}, not {}", field.name,
+              value, request.init_from, own);
+    });
+  });
+  const double dropout = options.given("dropout") ? wanted.dropout : source.config.model.dropout;
+  setup.config.model = source.config.model;
+  setup.config.model.dropout = dropout;
+  setup.config.documents = source.config.documents;
+  setup.tokenizer = std::move(source.tokenizer);
+  setup.init_from = std::move(source.model);
+}
+
+void load_data(const TrainRequest& request, TrainSetup& setup) {
+  std::string path = request.data;
+  if (request.resume && path.empty()) {
+    const auto state_file = setup.folder.last() / "state.json";
+    path = train_state_from_json(read_file(state_file), state_file.string()).data_path;
+  }
+  if (path.empty()) {
+    setup.text = utf8_decode(builtin_text(), "the built-in text").text;
+    setup.data_name = "minigpt's own source code";
+    return;
+  }
+  LoadedText loaded = load_text(path);
+  setup.text = std::move(loaded.text);
+  setup.data_name = path;
+  setup.notes.insert(setup.notes.end(), loaded.notes.begin(), loaded.notes.end());
+}
+
+}  // namespace
+
+void TrainSetup::clear_folder() const {
+  for (const auto& path : {folder.weights(), folder.metrics(), folder.last()}) {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+}
+
+TrainSetup prepare(const TrainRequest& request, const ConfigOptions& options) {
+  TrainSetup setup{{}, ModelFolder(request.out), {}, {}, {}, {}, {}};
+  check(!(request.resume && !request.init_from.empty()), "train",
+        "--resume and --init-from exclude each other");
+  check(!(request.resume && request.overwrite), "train", "--resume and --overwrite exclude each other");
+  if (request.resume) {
+    remove_leftovers(setup.folder.path());
+    setup.config = resumed_config(setup.folder, request, options, setup.notes);
+  } else {
+    check(
+        request.overwrite || !setup.folder.has_model(), "train",
+        "{} already holds a model; go on with --resume, replace it with --overwrite, or choose another --out",
+        request.out);
+    setup.config = preset(request.preset);
+    if (!request.config_file.empty())
+      apply_json(setup.config, read_file(request.config_file), request.config_file);
+    options.apply(setup.config);
+    // A shorter run than the recipe's schedule keeps the schedule; say so only where it was asked for.
+    if (!request.init_from.empty()) take_model_from(request, options, setup);
+  }
+  setup.config.validate();
+  load_data(request, setup);
+  if (request.resume) setup.tokenizer = setup.folder.load_tokenizer();
+  if (!setup.tokenizer) setup.tokenizer = CharTokenizer::from_text(setup.text, setup.config.documents);
+  setup.config.model.vocab_size = setup.tokenizer->vocab_size();
+  setup.config.model.validate();
+  return setup;
+}
+
+}  // namespace minigpt::tools
