@@ -72,8 +72,8 @@ class Pass {
 
   // Nodes older than this are left alone: nothing that is asked for lies behind them.
   void stop_before(std::uint64_t sequence) { oldest_ = sequence; }
-  // Turns the pass into one that only answers: the gradients of the given variables are collected, in order, and no
-  // leaf's grad is touched.
+  // Turns the pass into one that only answers: the gradients of the given variables are collected, in order,
+  // and no leaf's grad is touched.
   void collect(const std::vector<Variable>& targets) {
     only_collect_ = true;
     for (const Variable& x : targets) {
@@ -240,8 +240,7 @@ std::vector<Variable> grad(const std::vector<Variable>& outputs, const std::vect
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     result.push_back(pass.take_collected(i));
     check(options.allow_unused || result.back().defined(), "grad",
-          "the outputs do not depend on input {}; pass allow_unused = true to get an undefined gradient",
-          i);
+          "the outputs do not depend on input {}; pass allow_unused = true to get an undefined gradient", i);
   }
   return result;
 }

@@ -19,8 +19,8 @@ Tensor fixed_weights(const Tensor& like) {
 
 std::vector<double> as_doubles(const Tensor& x) { return x.to(DType::f64).to_vector<double>(); }
 
-// One element of a tensor, moved for as long as this lives. It writes past the version counter: the old number is put
-// back before anybody reads what was saved.
+// One element of a tensor, moved for as long as this lives. It writes past the version counter: the old
+// number is put back before anybody reads what was saved.
 class Moved {
  public:
   Moved(const Tensor& x, std::int64_t element) : x_(x), at_(x.offset()) {
@@ -85,10 +85,11 @@ GradcheckOptions GradcheckOptions::float32() {
 
 std::string GradcheckResult::str() const {
   if (input < 0) return fmt::format("gradcheck passed: nothing to compare");
-  return fmt::format("gradcheck {}: {}{}{}, element {}: analytic {:.10g}, numeric {:.10g}, differ by {:.3g} {} {:.3g}",
-                     ok ? fmt::format("passed for {} elements, at worst", checked) : "failed",
-                     fmt::format("input {}", input), name.empty() ? "" : " (" + name, name.empty() ? "" : ")",
-                     element, analytic, numeric, std::abs(analytic - numeric), ok ? "<=" : ">", tolerance);
+  return fmt::format(
+      "gradcheck {}: {}{}{}, element {}: analytic {:.10g}, numeric {:.10g}, differ by {:.3g} {} {:.3g}",
+      ok ? fmt::format("passed for {} elements, at worst", checked) : "failed",
+      fmt::format("input {}", input), name.empty() ? "" : " (" + name, name.empty() ? "" : ")", element,
+      analytic, numeric, std::abs(analytic - numeric), ok ? "<=" : ">", tolerance);
 }
 
 GradcheckResult gradcheck(const GradcheckFunction& f, const std::vector<Variable>& inputs,
@@ -105,8 +106,9 @@ GradcheckResult gradcheck(const GradcheckFunction& f, const std::vector<Variable
   const Variable y = f(inputs);
   const Tensor w = fixed_weights(y.value());
   const std::vector<double> weights = as_doubles(w), before = as_doubles(y.value());
-  check(as_doubles(f(inputs).value()) == before || before != before, "gradcheck",
-        "two calls with the same inputs gave different results; fix what is drawn at random (a dropout mask)");
+  check(
+      as_doubles(f(inputs).value()) == before || before != before, "gradcheck",
+      "two calls with the same inputs gave different results; fix what is drawn at random (a dropout mask)");
 
   std::vector<Variable> analytic(wanted.size());
   if (y.requires_grad()) {  // else the function claims to be constant
@@ -116,7 +118,8 @@ GradcheckResult gradcheck(const GradcheckFunction& f, const std::vector<Variable
     analytic = grad({y}, wanted, backward);
   }
 
-  // Differences are taken element by element before they are added up, so that large outputs do not drown small ones.
+  // Differences are taken element by element before they are added up, so that large outputs do not drown
+  // small ones.
   const auto slope = [&](const Tensor& x, std::int64_t element) {
     Moved moved(x, element);
     const double high = moved.set(options.eps);

@@ -1,13 +1,13 @@
 #pragma once
 // gradcheck: does the backward of a function agree with the function?
 //
-// Every element of every input that requires a gradient is moved a little both ways, and the slope this gives is
-// compared with what the backward pass says:
+// Every element of every input that requires a gradient is moved a little both ways, and the slope this gives
+// is compared with what the backward pass says:
 //   numeric = (L(x + eps) - L(x - eps)) / (2 eps),      L = sum_i w_i f(x)_i,      w_i = cos(i + 1)
-// The fixed weights w make one number of an output of any shape, and make it unlikely that errors in different
-// elements cancel. Slopes are wrong by about eps^2 (the third derivative) plus rounding / eps, which in float64 leaves
-// 9 or 10 good digits and in float32 hardly 3: inputs are float64 unless asked otherwise. Keep inputs away from kinks
-// (relu at 0, ties of max), where there is no slope.
+// The fixed weights w make one number of an output of any shape, and make it unlikely that errors in
+// different elements cancel. Slopes are wrong by about eps^2 (the third derivative) plus rounding / eps,
+// which in float64 leaves 9 or 10 good digits and in float32 hardly 3: inputs are float64 unless asked
+// otherwise. Keep inputs away from kinks (relu at 0, ties of max), where there is no slope.
 
 #include <functional>
 #include <string>
@@ -21,8 +21,9 @@ namespace minigpt {
 using GradcheckFunction = std::function<Variable(const std::vector<Variable>& inputs)>;
 
 struct GradcheckOptions {
-  double eps = 1e-6;   // how far an element is moved
-  double atol = 1e-8;  // an element passes if |analytic - numeric| <= atol + rtol * max |analytic| over its input
+  double eps = 1e-6;  // how far an element is moved
+  double atol =
+      1e-8;  // an element passes if |analytic - numeric| <= atol + rtol * max |analytic| over its input
   double rtol = 1e-6;
   std::int64_t max_elements_per_input = 0;  // checks this many, evenly spread; 0 checks all
   bool allow_float32 = false;
@@ -47,16 +48,16 @@ struct GradcheckResult {
   std::string str() const;
 };
 
-// Compares the gradients of f with finite differences. The inputs are moved in place and put back exactly, also after
-// an exception, so parameters that f reaches by another way than its argument can be checked too; gradients stored in
-// them are left alone.
-// Throws Error on float32 inputs without allow_float32, on an input whose elements share memory (expand), if no input
-// requires a gradient, and if f gives two results for the same inputs.
+// Compares the gradients of f with finite differences. The inputs are moved in place and put back exactly,
+// also after an exception, so parameters that f reaches by another way than its argument can be checked too;
+// gradients stored in them are left alone.
+// Throws Error on float32 inputs without allow_float32, on an input whose elements share memory (expand), if
+// no input requires a gradient, and if f gives two results for the same inputs.
 GradcheckResult gradcheck(const GradcheckFunction& f, const std::vector<Variable>& inputs,
                           const GradcheckOptions& options = {});
 
-// Checks second derivatives: gradcheck of the function (inputs, v) -> d(f(inputs) * v)/d(inputs), with v counted as one
-// more input behind the others.
+// Checks second derivatives: gradcheck of the function (inputs, v) -> d(f(inputs) * v)/d(inputs), with v
+// counted as one more input behind the others.
 GradcheckResult gradgradcheck(const GradcheckFunction& f, const std::vector<Variable>& inputs,
                               const GradcheckOptions& options = {});
 

@@ -82,7 +82,8 @@ struct Node : Pooled {
   bool released = false;
   bool queued = false;  // waits in a running backward pass
   InlineList<Edge, 3> inputs;
-  std::span<SavedTensor> saved;  // what backward reads; lies in the derived node, which knows how many there are
+  std::span<SavedTensor>
+      saved;  // what backward reads; lies in the derived node, which knows how many there are
   Ref<detail::GradMeta> meta;    // shared with the output variable if it retains its gradient or has hooks
   Variable pending;              // gradient of the output collected so far
   Node* next_waiting = nullptr;  // in the list of nodes about to be deleted

@@ -1,7 +1,7 @@
 // The loops around the micro-kernel (Goto and van de Geijn 2008; see kernels/gemm.h):
 //
-//   for each column block of B, for each depth block:    B (depth x columns) is packed once, by all threads
-//     for each row block of A, split over the threads:   A (rows x depth) is packed by the thread that uses it
+//   for each column block of B, for each depth block:   B (depth x columns) is packed once, by all threads
+//     for each row block of A, split over the threads:  A (rows x depth) is packed by the thread that uses it
 //       the kernel runs over panels of B and tiles of A
 //
 // Only the rows and columns of C are split over threads, never k.

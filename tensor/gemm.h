@@ -20,10 +20,10 @@ struct Matrix {
 //
 //   c[i * ldc + j] = sum over p of a(i, p) * b(p, j)       A: (m, k)   B: (k, n)   C: (m, n)
 //
-// The rows of C are contiguous. With k = 0, C becomes 0, or stays as it is if `accumulate`. C must not overlap
-// A or B. A non-finite factor is multiplied like any other: 0 * inf gives NaN. The order of each sum depends on
-// the sizes, the strides and the kernel set, never on the number of threads.
-// Throws Error if the inner dimensions differ.
+// The rows of C are contiguous. With k = 0, C becomes 0, or stays as it is if `accumulate`. C must not
+// overlap A or B. A non-finite factor is multiplied like any other: 0 * inf gives NaN. The order of each sum
+// depends on the sizes, the strides and the kernel set, never on the number of threads. Throws Error if the
+// inner dimensions differ.
 template <class T>
 void gemm(const Matrix<T>& a, const Matrix<T>& b, T* c, std::int64_t ldc, bool accumulate = false);
 

@@ -11,9 +11,29 @@
 namespace minigpt::tools {
 namespace {
 
+// Whole numbers in full, also the large ones: 1000000000000000 rather than 1e+15.
+std::string number_text(double value) {
+  const bool whole = std::nearbyint(value) == value && std::fabs(value) < 1e16;
+  return whole ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
+}
+
+// " (1 to 1000)" for messages.
 std::string allowed(double low, double high) {
-  const std::string range = Field("", "").between(low, high).range();
-  return range.empty() ? "" : " (" + range + ")";
+  if (!std::isfinite(low)) return "";
+  if (!std::isfinite(high)) return fmt::format(" ({} or more)", number_text(low));
+  return fmt::format(" ({} to {})", number_text(low), number_text(high));
+}
+
+// The same for help texts, where a limit that nobody meets is left out.
+std::string help_range(const Field& f) {
+  constexpr double kNobodyMeets = 1e12, kSeeds = 9007199254740992.0;
+  if (!f.choices.empty()) return " (" + f.range() + ")";
+  return allowed(f.low, f.high >= kNobodyMeets && f.high < kSeeds ? INFINITY : f.high);
+}
+
+// "--n-layer (--layers)": under both names, since the message must show the one that was typed.
+std::string typed_names(const Field& f) {
+  return f.option() + (f.alias.empty() ? "" : " (--" + f.alias + ")");
 }
 
 // The whole text as a number, whatever the locale.
@@ -33,10 +53,10 @@ std::string show(bool value) { return value ? "true" : "false"; }
 std::string show(const std::string& value) { return value; }
 
 void read(const Field& f, const std::string& text, std::int64_t& value) {
-  value = whole_number(f.option(), text, f.low, f.high);
+  value = whole_number(typed_names(f), text, f.low, f.high);
 }
 void read(const Field& f, const std::string& text, double& value) {
-  value = real_number(f.option(), text, f.low, f.high);
+  value = real_number(typed_names(f), text, f.low, f.high);
 }
 void read(const Field& f, const std::string& text, bool& value) {
   check(text == "true" || text == "false" || text == "1" || text == "0", "option",
@@ -53,7 +73,7 @@ void read(const Field& f, const std::string& text, std::string& value) {
 
 const char* type_of(std::int64_t) { return "INT"; }
 const char* type_of(double) { return "NUMBER"; }
-const char* type_of(const std::string&) { return ""; }
+const char* type_of(const std::string&) { return "NAME"; }
 
 }  // namespace
 
@@ -63,7 +83,7 @@ double real_number(const std::string& option, const std::string& text, double lo
         allowed(low, high));
   check(std::isfinite(*value) && *value >= low && *value <= high, "option", "{}: {} is out of range{}",
         option, text, allowed(low, high));
-  return *value;
+  return *value + 0.0;  // -0 becomes 0
 }
 
 std::int64_t whole_number(const std::string& option, const std::string& text, double low, double high) {
@@ -91,7 +111,7 @@ void ConfigOptions::add_to(CLI::App& app, const TrainConfig& defaults) {
     using T = std::decay_t<decltype(value)>;
     Entry entry{field, std::make_unique<std::string>(), nullptr};
     const std::string names = field.option() + (field.alias.empty() ? "" : ",--" + field.alias);
-    const std::string help = field.help + (field.range().empty() ? "" : " (" + field.range() + ")");
+    const std::string help = field.help + help_range(field);
     if constexpr (std::is_same_v<T, bool>) {
       // "--bias" alone means true; "--bias false" switches off.
       entry.option = app.add_option(names, *entry.text, help)->expected(0, 1)->type_name("[true|false]");

@@ -66,8 +66,8 @@ Command add_eval(CLI::App& app) {
   app.description(
       "Scores a text with a trained model: every character but the first, each with at least half a "
       "context.");
-  app.add_option("--model", o->model, "model folder")->required();
-  app.add_option("--data", o->data, "UTF-8 text file")->required();
+  app.add_option("--model", o->model, "model folder")->type_name("DIR")->required();
+  app.add_option("--data", o->data, "UTF-8 text file")->type_name("FILE")->required();
   app.add_flag("--json", o->json, "print one JSON object");
   add_threads_option(app, o->threads);
   return [o] { return run(*o); };

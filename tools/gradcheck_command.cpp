@@ -83,6 +83,7 @@ Command add_gradcheck(CLI::App& app) {
   auto o = std::make_shared<Options>();
   app.description("Compares every gradient of a GPT with finite differences, in float64.");
   app.add_option("--model", o->model, "'tiny' (2 layers, all elements) or a model folder")
+      ->type_name("DIR")
       ->default_str("tiny");
   add_text_option(app, o->elements, "--elements", "INT",
                   "elements to check per parameter, 0 for all; 20 for a model folder", "0");

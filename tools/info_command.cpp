@@ -63,7 +63,7 @@ int about_model(const Options& o) {
     return 0;
   }
   const GptConfig& c = loaded.config.model;
-  fmt::print("{} layers, {} heads, {} channels, context {}, {} parameters\n", c.n_layer, c.n_head, c.n_embd,
+  fmt::print("layers {}, heads {}, channels {}, context {}: {} parameters\n", c.n_layer, c.n_head, c.n_embd,
              c.block_size, parameter_count(parameters));
   for (const NamedParameter& p : parameters) {
     std::string also;
@@ -83,7 +83,7 @@ Command add_info(CLI::App& app) {
   auto o = std::make_shared<Options>();
   app.description(
       "Tells about this machine and build or, with --model, about a model: parameters and vocabulary.");
-  app.add_option("--model", o->model, "model folder");
+  app.add_option("--model", o->model, "model folder")->type_name("DIR");
   app.add_flag("--json", o->json, "print one JSON object");
   return [o] { return o->model.empty() ? machine(o->json) : about_model(*o); };
 }

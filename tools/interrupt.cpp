@@ -15,16 +15,22 @@ void on_signal(int) {
   [[maybe_unused]] const auto written = write(STDERR_FILENO, kText, sizeof kText - 1);
 }
 
-}  // namespace
-
-const std::atomic<bool>& watch_interrupts() {
+void install(void (*handler)(int)) {
   struct sigaction action {};
-  action.sa_handler = on_signal;
+  action.sa_handler = handler;
   sigemptyset(&action.sa_mask);
   action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+}
+
+}  // namespace
+
+const std::atomic<bool>& watch_interrupts() {
+  install(on_signal);
   return interrupted;
 }
+
+void stop_watching_interrupts() { install(SIG_DFL); }
 
 }  // namespace minigpt::tools

@@ -8,4 +8,7 @@ namespace minigpt::tools {
 // Installs the handler for SIGINT and SIGTERM and returns the flag it sets.
 const std::atomic<bool>& watch_interrupts();
 
+// Everything is saved: from here on a signal ends the program at once again.
+void stop_watching_interrupts();
+
 }  // namespace minigpt::tools

@@ -1,6 +1,7 @@
 // The minigpt command.
 //
-// Exit codes: 0 done, 1 a run that failed (a loss that is not finite, a full disk), 2 a bad argument or file.
+// Exit codes: 0 done, 1 a run that failed (a loss that is not finite, a full disk), 2 a bad argument or file,
+// 130 stopped by Ctrl-C.
 
 #include <fmt/core.h>
 
@@ -38,12 +39,31 @@ std::string unknown_argument(const CLI::App& root, const CLI::App* chosen,
     for (const CLI::App* sub : root.get_subcommands({})) known.push_back(sub->get_name());
   }
   const std::string name = word.substr(0, word.find('='));
-  const std::string near = nearest_name(name, known);
+  // Anything is close to a word of one letter.
+  const std::string near = name.size() > 3 ? nearest_name(name, known) : "";
   const char* kind = word.rfind("-", 0) == 0 ? "option" : (chosen ? "argument" : "command");
   return fmt::format("there is no {} '{}'{}{}", kind, name, chosen ? " for " + chosen->get_name() : "",
                      near.empty()
                          ? fmt::format("; see minigpt {}--help", chosen ? chosen->get_name() + " " : "")
                          : "; did you mean " + near + "?");
+}
+
+// CLI11's messages in plainer words: it says "--steps: At Most 1 required but received 2".
+std::string parse_error_text(const CLI::ParseError& e) {
+  const std::string whole = e.what();
+  const std::string text = whole.substr(0, whole.find('\n'));
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&e)) {
+    const std::string option = text.substr(0, text.find(':'));
+    return option + (text.find("received") != text.npos ? " is given more than once" : " needs a value");
+  }
+  if (dynamic_cast<const CLI::ConversionError*>(&e)) {
+    // "Could not convert: --json = maybe": flags alone are converted by CLI11.
+    const auto begin = text.find("--"), end = text.find(" = ");
+    if (begin < end && end != text.npos)
+      return fmt::format("{} takes no value, got '{}'", text.substr(begin, end - begin),
+                         text.substr(end + 3));
+  }
+  return text;
 }
 
 int usage_error(const std::string& text) {
@@ -74,9 +94,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& e) {  // --help, --version
     return app.exit(e);
   } catch (const CLI::ParseError& e) {
-    std::string text = e.what();
-    if (const auto line = text.find('\n'); line != std::string::npos) text.resize(line);
-    return usage_error(text);
+    return usage_error(parse_error_text(e));
   }
   const Entry* chosen = nullptr;
   for (const Entry& entry : entries)
@@ -101,7 +119,11 @@ int report(const char* text, int code) {
 int main(int argc, char** argv) {
   using minigpt::tools::report;
   try {
-    return minigpt::tools::run(argc, argv);
+    const int code = minigpt::tools::run(argc, argv);
+    // A full disk shows only now if the output is a file.
+    if (std::fflush(stdout) != 0 || std::ferror(stdout))
+      return report("standard output could not be written completely", 1);
+    return code;
   } catch (const minigpt::RunError& e) {
     return report(e.what(), 1);
   } catch (const minigpt::Error& e) {

@@ -64,7 +64,7 @@ Command add_ngram(CLI::App& app) {
   auto o = std::make_shared<Options>();
   app.description(
       "Scores a text with counting models (n-grams), the marks that a trained model has to beat.");
-  app.add_option("--data", o->data, "UTF-8 text file")->required();
+  app.add_option("--data", o->data, "UTF-8 text file")->type_name("FILE")->required();
   add_text_option(app, o->train_fraction, "--train-fraction", "NUMBER",
                   "share of the text, from its start, to count in", "0.9");
   add_text_option(app, o->order, "--order", "INT", "longest n-gram", "5");

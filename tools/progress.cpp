@@ -66,8 +66,8 @@ void Progress::on_step(const StepReport& r) {
   const double left = per_step * static_cast<double>(total_ - done);
   const double speed = per_step > 0 ? static_cast<double>(r.tokens) / per_step : 0;
   if (style_ == OutputStyle::plain) {
-    const bool early = seen_ == 5;  // a first sign of life and of speed
-    if (r.step % every_ != 0 && done != total_ && !early) return;
+    const bool early = seen_ == 1 || seen_ == 5;  // a first sign of life and of speed
+    if (done % every_ != 0 && done != total_ && !early) return;
     fmt::print("step {:>6} of {}  loss {:.4f}  {}  {} left\n", done, total_, r.loss, speed_text(speed),
                clock_text(left));
     std::fflush(stdout);

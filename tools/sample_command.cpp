@@ -86,6 +86,7 @@ int run(const Options& o) {
 
   const std::string text = read_prompt(o);
   std::vector<std::int32_t> prompt = loaded.tokenizer.encode_utf8(text, "prompt");
+  const std::string shown_prompt = loaded.tokenizer.decode(prompt);
   const bool from_start = prompt.empty();
   if (from_start || loaded.tokenizer.has_document_token())
     prompt.insert(prompt.begin(), loaded.tokenizer.start_id());
@@ -101,7 +102,7 @@ int run(const Options& o) {
 
   for (std::int64_t i = 0; i < samples; ++i) {
     if (samples > 1) fmt::print("{}--- sample {} ---\n", i > 0 ? "\n" : "", i + 1);
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    fmt::print("{}", shown_prompt);
     Printer printer(loaded.tokenizer, o.stop);
     generate(*loaded.model, prompt, count, options, rng, [&](std::int32_t token) {
       // A document ends where the model says so.
@@ -119,10 +120,14 @@ int run(const Options& o) {
 Command add_sample(CLI::App& app) {
   auto o = std::make_shared<Options>();
   app.description("Writes text with a trained model. Uses the weights with the best validation loss.");
-  app.add_option("--model", o->model, "model folder")->required();
-  o->prompt_option =
-      app.add_option("--prompt", o->prompt, "text to continue; taken literally, \\n is two characters");
-  app.add_option("--prompt-file", o->prompt_file, "file with the text to continue, - for standard input");
+  app.add_option("--model", o->model, "model folder")->type_name("DIR")->required();
+  o->prompt_option = app.add_option("--prompt", o->prompt,
+                                    "text to continue; taken literally, \\n is two characters. Without one, "
+                                    "a new line (or the first character of the vocabulary)");
+  app.add_option(
+         "--prompt-file", o->prompt_file,
+         "file with the text to continue, - for standard input; a line break at its end belongs to it")
+      ->type_name("FILE");
   add_text_option(app, o->tokens, "--tokens", "INT", "characters to generate", "500");
   add_text_option(app, o->samples, "--samples", "INT", "texts to generate", "1");
   add_text_option(app, o->temperature, "--temperature", "NUMBER",

@@ -44,12 +44,13 @@ void print_start(const TrainSetup& setup, Trainer& trainer, const TrainData& dat
   fmt::print("text: {}, {} characters to train on, {} for validation, vocabulary {}\n", setup.data_name,
              data.tokens(Split::kTrain).size(), data.tokens(Split::kValidation).size(),
              setup.tokenizer->vocab_size());
-  fmt::print("model: {} layers, {} heads, {} channels, context {}, {} parameters\n", c.model.n_layer,
+  fmt::print("model: layers {}, heads {}, channels {}, context {}: {} parameters\n", c.model.n_layer,
              c.model.n_head, c.model.n_embd, c.model.block_size,
              parameter_count(trainer.model().parameters()));
-  fmt::print("run: step {} to {}, {} tokens a step, seed {}, {} threads, {} kernels, into {}\n",
-             trainer.state().step, c.steps, c.batch_size * c.micro_batches * c.model.block_size, c.seed,
-             num_threads(), kernel_set().name, setup.folder.path().string());
+  fmt::print("run: step {} to {}, {} tokens a step{}, seed {}, threads {}, {} kernels, into {}\n",
+             trainer.state().step, c.steps, c.batch_size * c.micro_batches * c.model.block_size,
+             c.documents ? " at most" : "", c.seed, num_threads(), kernel_set().name,
+             setup.folder.path().string());
   std::fflush(stdout);
 }
 
@@ -80,8 +81,15 @@ int run(const Options& o) {
 
   Trainer trainer(setup.config, *setup.tokenizer, data);
   if (setup.init_from) trainer.start_from(*setup.init_from);
-  if (o.request.resume) trainer.resume(setup.folder);
-  trainer.state().data_path = o.request.data;
+  if (o.request.resume) {
+    trainer.resume(setup.folder);
+    if (const std::string& before = trainer.state().kernel_set; before != kernel_set().name)
+      setup.notes.push_back(
+          fmt::format("the run was made with {} kernels and goes on with {}: results agree "
+                      "within rounding, not bit for bit",
+                      before, kernel_set().name));
+  }
+  trainer.state().data_path = setup.data_path;
   setup.config.model.vocab_size = setup.tokenizer->vocab_size();
 
   std::FILE* notes = o.json ? stderr : stdout;
@@ -113,6 +121,7 @@ int run(const Options& o) {
     progress.finish();
     throw;
   }
+  stop_watching_interrupts();
   progress.finish();
   if (reason == StopReason::interrupted) {
     fmt::print(notes, "stopped at step {}, saved in {}; go on with --resume\n", trainer.state().step,
@@ -131,14 +140,18 @@ int run(const Options& o) {
 Command add_train(CLI::App& app) {
   auto o = std::make_shared<Options>();
   app.description("Trains a GPT on a text and writes a model folder.");
-  app.add_option("--data", o->request.data, "UTF-8 text file; without it, minigpt's own source code");
-  app.add_option("--out", o->request.out, "model folder to write")->default_str("model");
+  app.add_option("--data", o->request.data, "UTF-8 text file; without it, minigpt's own source code")
+      ->type_name("FILE");
+  app.add_option("--out", o->request.out, "model folder to write")->type_name("DIR")->default_str("model");
   std::string presets = "recipe to start from:";
   for (const std::string& name : preset_names()) presets += "\n" + name + ": " + preset_help(name);
-  app.add_option("--preset", o->request.preset, presets)->default_str("quick");
-  app.add_option("--config", o->request.config_file, "JSON file with settings, by the names in config.json");
+  app.add_option("--preset", o->request.preset, presets)->type_name("NAME")->default_str("quick");
+  app.add_option("--config", o->request.config_file,
+                 "JSON file with settings, by the names in config.json; options count more")
+      ->type_name("FILE");
   app.add_option("--init-from", o->request.init_from,
-                 "model folder whose weights to start from (fine-tuning)");
+                 "model folder whose weights to start from (fine-tuning)")
+      ->type_name("DIR");
   app.add_flag("--resume", o->request.resume, "go on with the run in --out");
   app.add_flag("--overwrite", o->request.overwrite, "replace a model that is already in --out");
   app.add_flag("--json", o->json, "print one JSON object a line");

@@ -23,18 +23,23 @@ std::vector<std::pair<std::string, std::string>> values_of(TrainConfig config) {
 
 TrainConfig resumed_config(const ModelFolder& folder, const TrainRequest& request,
                            const ConfigOptions& options, std::vector<std::string>& notes) {
-  check(folder.has_last(), "resume", "{}: there is no saved state to resume from (no last/state.json)",
-        folder.path().string());
+  check(folder.has_last(), "resume", "{}: there is no saved state to resume from (no last/state.json){}",
+        folder.path().string(), folder.has_model() ? "; begin anew with --overwrite" : "");
+  check(request.preset.empty(), "resume", "leave out --preset: the settings are those in {}",
+        folder.config().string());
   const TrainConfig saved = folder.load_config();
   TrainConfig wanted = saved;
   if (!request.config_file.empty()) apply_json(wanted, read_file(request.config_file), request.config_file);
   options.apply(wanted);
   const auto before = values_of(saved);
   const auto after = values_of(wanted);
+  std::string conflicts;
   for (std::size_t i = 0; i < before.size(); ++i)
-    check(before[i].second == after[i].second || may_change(before[i].first), "resume",
-          "{} is {} in {}, not {}: a resumed run keeps its settings", before[i].first, before[i].second,
-          folder.config().string(), after[i].second);
+    if (before[i].second != after[i].second && !may_change(before[i].first))
+      conflicts += fmt::format("{}{} is {}, not {}", conflicts.empty() ? "" : ", ", before[i].first,
+                               before[i].second, after[i].second);
+  check(conflicts.empty(), "resume", "a resumed run keeps the settings in {}: {}", folder.config().string(),
+        conflicts);
   if (saved.lr_decay_steps != wanted.lr_decay_steps)
     notes.push_back(fmt::format("the learning rate now reaches its minimum at step {}, not {}",
                                 wanted.lr_decay_steps, saved.lr_decay_steps));
@@ -63,8 +68,37 @@ void take_model_from(const TrainRequest& request, const ConfigOptions& options, 
   setup.config.model = source.config.model;
   setup.config.model.dropout = dropout;
   setup.config.documents = source.config.documents;
+  setup.notes.insert(setup.notes.end(), source.warnings.begin(), source.warnings.end());
   setup.tokenizer = std::move(source.tokenizer);
   setup.init_from = std::move(source.model);
+}
+
+// What the schedule itself would refuse, by the names of the options and with what to do about it.
+void check_schedule(const TrainConfig& c) {
+  if (c.schedule == "constant") return;
+  check(c.min_lr <= c.learning_rate, "train", "--learning-rate {} is below --min-lr {}: lower that one too",
+        c.learning_rate, c.min_lr);
+  check(c.warmup_steps < c.lr_decay_steps, "train",
+        "--warmup-steps {} leaves no step before --lr-decay-steps {}: lower it, or raise the other",
+        c.warmup_steps, c.lr_decay_steps);
+  check(c.schedule != "wsd" || c.warmup_steps + c.decay_steps <= c.lr_decay_steps, "train",
+        "--warmup-steps {} and --decay-steps {} do not fit into --lr-decay-steps {}", c.warmup_steps,
+        c.decay_steps, c.lr_decay_steps);
+}
+
+// The schedule of a recipe does not follow --steps; whoever gave that alone should know.
+void note_schedule(const ConfigOptions& options, TrainSetup& setup) {
+  const TrainConfig& c = setup.config;
+  if (!options.given("steps") || options.given("lr_decay_steps") || c.schedule == "constant") return;
+  if (c.steps < c.lr_decay_steps)
+    setup.notes.push_back(fmt::format(
+        "the run ends at step {}, before the learning rate has come down to its minimum at step {} "
+        "(--lr-decay-steps)",
+        c.steps, c.lr_decay_steps));
+  if (c.steps > c.lr_decay_steps)
+    setup.notes.push_back(
+        fmt::format("the learning rate stays at its minimum from step {} to {} (--lr-decay-steps)",
+                    c.lr_decay_steps, c.steps));
 }
 
 void load_data(const TrainRequest& request, TrainSetup& setup) {
@@ -80,6 +114,7 @@ void load_data(const TrainRequest& request, TrainSetup& setup) {
   }
   LoadedText loaded = load_text(path);
   setup.text = std::move(loaded.text);
+  setup.data_path = path;
   setup.data_name = path;
   setup.notes.insert(setup.notes.end(), loaded.notes.begin(), loaded.notes.end());
 }
@@ -94,7 +129,7 @@ void TrainSetup::clear_folder() const {
 }
 
 TrainSetup prepare(const TrainRequest& request, const ConfigOptions& options) {
-  TrainSetup setup{{}, ModelFolder(request.out), {}, {}, {}, {}, {}};
+  TrainSetup setup{{}, ModelFolder(request.out), {}, {}, {}, {}, {}, {}};
   check(!(request.resume && !request.init_from.empty()), "train",
         "--resume and --init-from exclude each other");
   check(!(request.resume && request.overwrite), "train", "--resume and --overwrite exclude each other");
@@ -106,13 +141,14 @@ TrainSetup prepare(const TrainRequest& request, const ConfigOptions& options) {
         request.overwrite || !setup.folder.has_model(), "train",
         "{} already holds a model; go on with --resume, replace it with --overwrite, or choose another --out",
         request.out);
-    setup.config = preset(request.preset);
+    setup.config = preset(request.preset.empty() ? "quick" : request.preset);
     if (!request.config_file.empty())
       apply_json(setup.config, read_file(request.config_file), request.config_file);
     options.apply(setup.config);
-    // A shorter run than the recipe's schedule keeps the schedule; say so only where it was asked for.
     if (!request.init_from.empty()) take_model_from(request, options, setup);
+    note_schedule(options, setup);
   }
+  check_schedule(setup.config);
   setup.config.validate();
   load_data(request, setup);
   if (request.resume) setup.tokenizer = setup.folder.load_tokenizer();

@@ -11,7 +11,7 @@ namespace minigpt::tools {
 
 // What was asked for on the command line, besides the settings.
 struct TrainRequest {
-  std::string data, out = "model", preset = "quick", config_file, init_from;
+  std::string data, out = "model", preset, config_file, init_from;  // "" if not given
   bool resume = false;
   bool overwrite = false;
 };
@@ -21,6 +21,7 @@ struct TrainSetup {
   ModelFolder folder;
   std::optional<CharTokenizer> tokenizer;
   std::u32string text;
+  std::string data_path;           // "" for the built-in text
   std::string data_name;           // for messages
   std::unique_ptr<Gpt> init_from;  // the model to start from
   std::vector<std::string> notes;  // worth telling the user

@@ -16,7 +16,8 @@ inline std::vector<Tensor> values_of(const std::vector<Variable>& variables) {
 }
 }  // namespace detail
 
-// y = x_0, x_1, ... side by side along an existing axis; they agree on all others.        dx_i = its part of dy
+// y = x_0, x_1, ... side by side along an existing axis; they agree on all others.
+// dx_i = its part of dy
 inline Variable concat(const std::vector<Variable>& xs, int axis = 0) {
   return record("concat", concat(detail::values_of(xs), axis), xs.data(), xs.size(), save(),
                 [axis](const Saved& s, const Variable& dy) {

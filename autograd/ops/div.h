@@ -30,9 +30,8 @@ inline Variable div(const Variable& x, double c) {
 
 // y = c / x.        dx = -dy * y / x
 inline Variable div(double c, const Variable& x) {
-  return record(
-      "div", div(c, x.value()), {x}, save(input(0), output()),
-      [](const Saved& s, const Variable& dy) { return Grads{-dy * s.output() / s.input(0)}; });
+  return record("div", div(c, x.value()), {x}, save(input(0), output()),
+                [](const Saved& s, const Variable& dy) { return Grads{-dy * s.output() / s.input(0)}; });
 }
 
 }  // namespace minigpt

@@ -20,16 +20,19 @@ inline Variable gelu_composed(const Variable& x, Gelu kind) {
   return x * 0.5 * (tanh((x + x * x * x * 0.044715) * sqrt_2_over_pi) + 1.0);
 }
 
-// Gelu::erf:   y = x P, P = (1 + erf(x / sqrt(2))) / 2.        dx = dy * (P + x p), p = e^(-x^2 / 2) / sqrt(2 pi)
-// Gelu::tanh:  y = x P, P = (1 + t) / 2, t = tanh(u), u = sqrt(2 / pi) (x + 0.044715 x^3)      (GPT-2's choice)
+// Gelu::erf:   y = x P, P = (1 + erf(x / sqrt(2))) / 2
+//              dx = dy * (P + x p), p = e^(-x^2 / 2) / sqrt(2 pi)
+// Gelu::tanh:  y = x P, P = (1 + t) / 2, t = tanh(u), u = sqrt(2 / pi) (x + 0.044715 x^3)
 //              dx = dy * (P + x (1 - t^2) u' / 2), u' = sqrt(2 / pi) (1 + 0.134145 x^2)
+// The tanh form is what GPT-2 was trained with; the two differ by up to 5e-4.
 inline Variable gelu(const Variable& x, Gelu kind = Gelu::erf) {
-  return record("gelu", gelu(x.value(), kind), {x}, save(input(0)), [kind](const Saved& s, const Variable& dy) {
-    const Variable z = s.input(0);
-    if (!recording()) return Grads{Variable(gelu_backward(z.value(), dy.value(), kind))};
-    return differentiate([kind](const std::vector<Variable>& in) { return gelu_composed(in[0], kind); }, {z},
-                         dy);
-  });
+  return record(
+      "gelu", gelu(x.value(), kind), {x}, save(input(0)), [kind](const Saved& s, const Variable& dy) {
+        const Variable z = s.input(0);
+        if (!recording()) return Grads{Variable(gelu_backward(z.value(), dy.value(), kind))};
+        return differentiate([kind](const std::vector<Variable>& in) { return gelu_composed(in[0], kind); },
+                             {z}, dy);
+      });
 }
 
 }  // namespace minigpt

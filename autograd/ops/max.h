@@ -35,12 +35,12 @@ struct MaxResult {
 // y = max of x along one axis.        dx = dy at `indices`, else 0: the first of equal elements gets all
 inline MaxResult max(const Variable& x, int axis, bool keepdim = false) {
   const MaxAlong found = max_along(x.value(), axis, keepdim);
-  Variable values = record("max", found.values, {x}, save(found.indices),
-                           [axis, keepdim](const Saved& s, const Variable& dy) {
-                             const Tensor at = s.other();
-                             return Grads{scatter_add(s.input_shape(0), axis, keepdim ? at : unsqueeze(at, axis),
-                                                      keepdim ? dy : unsqueeze(dy, axis))};
-                           });
+  Variable values = record(
+      "max", found.values, {x}, save(found.indices), [axis, keepdim](const Saved& s, const Variable& dy) {
+        const Tensor at = s.other();
+        return Grads{scatter_add(s.input_shape(0), axis, keepdim ? at : unsqueeze(at, axis),
+                                 keepdim ? dy : unsqueeze(dy, axis))};
+      });
   return {values, found.indices};
 }
 

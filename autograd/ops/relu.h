@@ -6,8 +6,8 @@
 
 namespace minigpt {
 
-// dx = dy where y > 0, else 0. It is linear in dy, and therefore its own derivative. y is a constant here: the second
-// derivative of relu is 0.
+// dx = dy where y > 0, else 0. It is linear in dy, and therefore its own derivative. y is a constant here:
+// the second derivative of relu is 0.
 inline Variable relu_backward(const Tensor& y, const Variable& dy) {
   return record("relu_backward", relu_backward(y, dy.value()), {dy}, save(y),
                 [](const Saved& s, const Variable& ddx) { return Grads{relu_backward(s.other(), ddx)}; });

@@ -12,9 +12,10 @@ namespace minigpt {
 // x has the extents of `shape`, except on that axis.        dx = those places of dy
 Variable pad(const Variable& x, const Shape& shape, int axis, std::int64_t start, std::int64_t step);
 
-// y = elements start, start + step, ... below end of x along `axis`; a view. start and end may be negative and are
-// clamped, as in Python.        dx = zeros of the shape of x, with dy in the places that were taken
-inline Variable slice(const Variable& x, int axis, std::int64_t start, std::int64_t end, std::int64_t step = 1) {
+// y = elements start, start + step, ... below end of x along `axis`; a view. start and end may be negative
+// and are clamped, as in Python.        dx = zeros of the shape of x, with dy in the places that were taken
+inline Variable slice(const Variable& x, int axis, std::int64_t start, std::int64_t end,
+                      std::int64_t step = 1) {
   return record("slice", slice(x.value(), axis, start, end, step), {x}, save(),
                 [axis, start, step](const Saved& s, const Variable& dy) {
                   const Shape& shape = s.input_shape(0);
@@ -25,7 +26,8 @@ inline Variable slice(const Variable& x, int axis, std::int64_t start, std::int6
 }
 
 inline Variable pad(const Variable& x, const Shape& shape, int axis, std::int64_t start, std::int64_t step) {
-  const std::int64_t end = start + x.dim(axis) * step;  // clamped to the extent: the last step may be cut short
+  const std::int64_t end =
+      start + x.dim(axis) * step;  // clamped to the extent: the last step may be cut short
   Tensor y = zeros(shape, x.dtype());
   slice(y, axis, start, end, step).copy_(x.value());
   return record("pad", std::move(y), {x}, save(), [axis, start, end, step](const Saved&, const Variable& dy) {

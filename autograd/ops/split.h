@@ -8,7 +8,7 @@
 namespace minigpt {
 
 // Consecutive pieces of the given sizes, which must add up to the extent; views.
-// dx = the gradients of the pieces side by side: each piece is a slice, and the engine adds up what they send back
+// dx = the gradients of the pieces side by side: each piece is a slice, and the engine adds up their shares
 inline std::vector<Variable> split(const Variable& x, const std::vector<std::int64_t>& sizes, int axis = 0) {
   const std::vector<Tensor> checked = split(x.value(), sizes, axis);  // throws here, in the name of split
   std::vector<Variable> pieces;

@@ -22,11 +22,13 @@ inline Variable unreduce(const Variable& y, const Shape& shape, const Dims& axes
 
 }  // namespace detail
 
-// y = sum of x over `axes` (all if none are named); keepdim leaves them as extents of 1.        dx = dy, repeated
+// y = sum of x over `axes` (all if none are named); keepdim leaves them as extents of 1.
+// dx = dy, repeated
 inline Variable sum(const Variable& x, const Dims& axes = {}, bool keepdim = false) {
-  return record("sum", sum(x.value(), axes, keepdim), {x}, save(), [axes](const Saved& s, const Variable& dy) {
-    return Grads{detail::unreduce(dy, s.input_shape(0), axes)};
-  });
+  return record("sum", sum(x.value(), axes, keepdim), {x}, save(),
+                [axes](const Saved& s, const Variable& dy) {
+                  return Grads{detail::unreduce(dy, s.input_shape(0), axes)};
+                });
 }
 
 }  // namespace minigpt

@@ -7,8 +7,9 @@
 
 namespace minigpt {
 
-// y = sum((x - mean(x))^2) / (n - correction) over `axes` (all if none are named), n elements each; correction 1 is the
-// unbiased estimate of a sample, 0 the mean square.        dx = dy * 2 (x - mean(x)) / (n - correction)
+// y = sum((x - mean(x))^2) / (n - correction) over `axes` (all if none are named), n elements each;
+// correction 1 is the unbiased estimate of a sample, 0 the mean square.
+// dx = dy * 2 (x - mean(x)) / (n - correction)
 inline Variable var(const Variable& x, const Dims& axes = {}, double correction = 1, bool keepdim = false) {
   return record("var", var(x.value(), axes, correction, keepdim), {x}, save(input(0)),
                 [axes, correction](const Saved& s, const Variable& dy) {

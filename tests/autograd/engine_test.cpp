@@ -36,7 +36,7 @@ Variable counted(const Variable& x, int* runs) {
   });
 }
 
-// --- Gradients add up over paths -------------------------------------------------------------------------------------
+// --- Gradients add up over paths ---------------------------------------------------------------------------
 
 TEST_CASE("a value used on several paths gets the sum of their gradients") {
   const Variable x = scalar(2), y = scalar(3);
@@ -66,7 +66,8 @@ TEST_CASE("each node runs once, after all of its users") {
 }
 
 TEST_CASE("long sums in place give the same bits as sums made one by one") {
-  // 30 residual blocks; create_graph never adds in place, so it shows what reuse of buffers would have changed.
+  // 30 residual blocks; create_graph never adds in place, so it shows what reuse of buffers would have
+  // changed.
   std::vector<Variable> weights;
   for (int i = 0; i < 30; ++i) weights.push_back(leaf({4}, -0.5, 0.5, 10 * i));
   const auto model = [](const std::vector<Variable>& w) {
@@ -83,7 +84,7 @@ TEST_CASE("long sums in place give the same bits as sums made one by one") {
   CHECK_MESSAGE(r.ok, r.str());
 }
 
-// --- Calling backward more than once ---------------------------------------------------------------------------------
+// --- Calling backward more than once -----------------------------------------------------------------------
 
 TEST_CASE("leaves add up over calls, until zero_grad") {
   Variable x = scalar(5);
@@ -133,7 +134,7 @@ TEST_CASE("two leaves that get the same numbers do not share them") {
   CHECK(values(g[1]) == std::vector<double>{1, 1, 1});
 }
 
-// --- What is refused -------------------------------------------------------------------------------------------------
+// --- What is refused ---------------------------------------------------------------------------------------
 
 TEST_CASE("backward needs one element, or a gradient that fits") {
   const Variable x = leaf({2, 3});
@@ -167,7 +168,7 @@ TEST_CASE("an unused leaf gets no gradient, and clearing before the first backwa
   CHECK_THROWS_WITH_AS(unused.grad(), doctest::Contains("no gradient yet"), Error);
 }
 
-// --- grad(): answers without side effects ----------------------------------------------------------------------------
+// --- grad(): answers without side effects ------------------------------------------------------------------
 
 TEST_CASE("grad() of inner values and leaves, touching no stored gradient") {
   const Variable x = scalar(3);
@@ -209,7 +210,7 @@ TEST_CASE("grad() names an input that the outputs do not depend on") {
   CHECK_THROWS_AS(grad({x * x}, {Variable(Tensor::scalar(1.0))}), Error);
 }
 
-// --- Derivatives of derivatives --------------------------------------------------------------------------------------
+// --- Derivatives of derivatives ----------------------------------------------------------------------------
 
 TEST_CASE("create_graph: derivatives of x^4 until they are flat") {
   const Variable x = scalar(2);
@@ -232,7 +233,7 @@ TEST_CASE("create_graph through backward(): the stored gradient has a history") 
   CHECK_THROWS_WITH_AS(first.backward(), doctest::Contains("already used"), Error);
 }
 
-// --- Hooks and kept gradients ----------------------------------------------------------------------------------------
+// --- Hooks and kept gradients ------------------------------------------------------------------------------
 
 TEST_CASE("retain_grad keeps the gradient of an inner value; asking without it is an error") {
   const Variable x = leaf({3});

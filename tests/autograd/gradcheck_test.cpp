@@ -21,7 +21,8 @@ Variable wrong_square(const Variable& x) {
                 });
 }
 
-// y = x^3 with a right first derivative and a wrong second one: the recorded backward forgets that x depends on x.
+// y = x^3 with a right first derivative and a wrong second one: the recorded backward forgets that x depends
+// on x.
 Variable once_only_cube(const Variable& x) {
   return record("once_only_cube", mul(mul(x.value(), x.value()), x.value()), {x}, save(input(0)),
                 [](const Saved& s, const Variable& dy) {

@@ -1,5 +1,6 @@
 #pragma once
-// Shared by the tests of small operations: numbers without pattern, and calls that check a backward in every situation.
+// Shared by the tests of small operations: numbers without pattern, and calls that check a backward in every
+// situation.
 
 #include <doctest/doctest.h>
 
@@ -12,8 +13,8 @@
 
 namespace minigpt {
 
-// Values in (lo, hi) that look random and are the same on every machine: the fractional parts of multiples of the
-// golden ratio never come close to repeating.
+// Values in (lo, hi) that look random and are the same on every machine: the fractional parts of multiples of
+// the golden ratio never come close to repeating.
 inline Tensor spread(const Shape& shape, double lo = -2, double hi = 2, int start = 1) {
   std::vector<double> values(static_cast<std::size_t>(numel(shape)));
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -58,8 +59,8 @@ inline void check_gradients(const GradcheckFunction& f, const std::vector<Variab
   CHECK_MESSAGE(second.ok, "second derivative: " << second.str());
 }
 
-// The same for a function of one variable, for a plain and for a transposed (2, 3) input with values in (lo, hi), and
-// with a gradient that arrives transposed.
+// The same for a function of one variable, for a plain and for a transposed (2, 3) input with values in (lo,
+// hi), and with a gradient that arrives transposed.
 template <class Op>
 void check_elementwise(const Op& op, double lo = -2, double hi = 2) {
   const GradcheckFunction f = [&op](const std::vector<Variable>& in) { return op(in[0]); };
@@ -72,13 +73,14 @@ void check_elementwise(const Op& op, double lo = -2, double hi = 2) {
   CHECK(gradient_of(op(x), x, dy) == gradient_of(op(x), x, moved));
 }
 
-// The same for a function of two, over every way in which shapes can broadcast; values of a in (a_lo, a_hi), of b in
-// (b_lo, b_hi).
+// The same for a function of two, over every way in which shapes can broadcast; values of a in (a_lo, a_hi),
+// of b in (b_lo, b_hi).
 template <class Op>
 void check_broadcasting(const Op& op, double a_lo = -2, double a_hi = 2, double b_lo = -2, double b_hi = 2) {
   const GradcheckFunction f = [&op](const std::vector<Variable>& in) { return op(in[0], in[1]); };
-  const std::pair<Shape, Shape> cases[] = {{{2, 3}, {2, 3}}, {{1}, {5, 4}},   {{4, 1}, {1, 4}},       {{3}, {2, 3}},
-                                           {{}, {2, 3, 4}},  {{2, 3, 4}, {}}, {{1, 1, 5}, {2, 3, 1}}, {{}, {}}};
+  const std::pair<Shape, Shape> cases[] = {{{2, 3}, {2, 3}},       {{1}, {5, 4}},   {{4, 1}, {1, 4}},
+                                           {{3}, {2, 3}},          {{}, {2, 3, 4}}, {{2, 3, 4}, {}},
+                                           {{1, 1, 5}, {2, 3, 1}}, {{}, {}}};
   for (const auto& [a, b] : cases) {
     CAPTURE(a.str());
     CAPTURE(b.str());

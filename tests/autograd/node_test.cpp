@@ -95,7 +95,7 @@ TEST_CASE("a node with 100,000 inputs") {
   CHECK(g[77'777].item() == 3);
 }
 
-// --- Memory ----------------------------------------------------------------------------------------------------------
+// --- Memory ------------------------------------------------------------------------------------------------
 
 TEST_CASE("memory is flat over 2000 steps, even if the losses are summed as variables") {
   Variable w = leaf({64, 64});
@@ -134,7 +134,7 @@ TEST_CASE("an op keeps nothing alive that its backward does not read") {
   CHECK(memory_stats().live_bytes < before + 2 * 8000);  // only the last sum
 }
 
-// --- Values changed in place -----------------------------------------------------------------------------------------
+// --- Values changed in place -------------------------------------------------------------------------------
 
 TEST_CASE("a saved value that is changed in place before backward is an error that names the op") {
   using Change = void (*)(Variable&);

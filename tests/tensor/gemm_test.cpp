@@ -21,7 +21,8 @@ namespace {
 enum class Layout { kPlain, kTransposed, kStrided };
 constexpr Layout kLayouts[] = {Layout::kPlain, Layout::kTransposed, Layout::kStrided};
 
-// A matrix and the memory it lies in, exactly as much as needed, so that the address sanitizer sees any excess.
+// A matrix and the memory it lies in, exactly as much as needed, so that the address sanitizer sees any
+// excess.
 template <class T>
 struct Operand {
   std::vector<T> memory;

@@ -66,6 +66,15 @@ TEST_CASE("dropout: a mask of another size is refused") {
   CHECK_THROWS_AS(dropout(leaf({34}, 1), DropoutMask{Tensor(), 0.5}), Error);
 }
 
+TEST_CASE("dropout: a mask that changes between forward and backward is noticed") {
+  DropoutMask mask = drawn(8, 0.5);
+  const Variable y = dropout(leaf({8}, 1), mask);
+  mask.bits.fill_(0);
+  BackwardOptions options;
+  options.gradient = Variable(ones({8}, DType::f64));
+  CHECK_THROWS_WITH_AS(y.backward(options), doctest::Contains("[dropout]"), Error);
+}
+
 TEST_CASE("dropout: the mean survives, and the backward pass has the same mask and scale (N-07)") {
   const std::int64_t n = 1000000;
   const Variable x(ones({n}), true);

@@ -29,14 +29,17 @@ TEST_CASE("max along each axis of three") {
     for (bool keepdim : {false, true}) {
       CAPTURE(axis);
       CAPTURE(keepdim);
-      const auto f = [=](const std::vector<Variable>& in) { return max(in[0] * in[0], axis, keepdim).values; };
+      const auto f = [=](const std::vector<Variable>& in) {
+        return max(in[0] * in[0], axis, keepdim).values;
+      };
       check_gradients(f, {leaf({2, 3, 4})});
       check_gradients(f, {transposed_leaf({2, 3, 4})});
     }
 }
 
 TEST_CASE("amax over every subset of the axes, with and without keepdim") {
-  for (const Dims& axes : {Dims{}, Dims{0}, Dims{-1}, Dims{0, 1}, Dims{1, 0}, Dims{0, 2}, Dims{-1, -3}, Dims{2, 1, 0}})
+  for (const Dims& axes :
+       {Dims{}, Dims{0}, Dims{-1}, Dims{0, 1}, Dims{1, 0}, Dims{0, 2}, Dims{-1, -3}, Dims{2, 1, 0}})
     for (bool keepdim : {false, true}) {
       CAPTURE(axes.str());
       CAPTURE(keepdim);
