@@ -54,15 +54,21 @@ void ModelFolder::save_last(const std::vector<NamedParameter>& parameters, const
   });
 }
 
-TrainState ModelFolder::load_last(const std::vector<NamedParameter>& parameters, Optimizer& optimizer) const {
+TrainState ModelFolder::load_state() const {
   remove_leftovers(path_);
   check(has_last(), "resume", "{}: there is no saved state to resume from (no last/state.json)",
         path_.string());
   const fs::path state_file = last() / "state.json";
-  TrainState state = train_state_from_json(read_file(state_file), state_file.string());
+  return train_state_from_json(read_file(state_file), state_file.string());
+}
+
+TrainState ModelFolder::load_last(const std::vector<NamedParameter>& parameters, Optimizer& optimizer) const {
+  TrainState state = load_state();
   const fs::path weights_file = last() / "model.safetensors";
   const std::vector<NamedTensor> tensors = load_tensors(weights_file);
   const std::vector<NamedTensor> memory = load_tensors(last() / "optimizer.safetensors");
+  check_parameters(parameters, tensors, weights_file.string());
+  optimizer.check_state(memory);
   load_parameters(parameters, tensors, weights_file.string());
   optimizer.load_state(memory);
   return state;

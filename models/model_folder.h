@@ -60,6 +60,8 @@ class ModelFolder {
   void save_best(const std::vector<NamedParameter>& parameters) const;
   void save_last(const std::vector<NamedParameter>& parameters, const Optimizer& optimizer,
                  const TrainState& state) const;
+  // The state of last/ alone.
+  TrainState load_state() const;
   // Puts weights, optimiser and state back. Everything is read and checked before anything is changed.
   TrainState load_last(const std::vector<NamedParameter>& parameters, Optimizer& optimizer) const;
 

@@ -32,13 +32,16 @@ void Trainer::start_from(Gpt& other) {
 }
 
 void Trainer::resume(const ModelFolder& folder) {
-  TrainState saved = folder.load_last(parameters_, *optimizer_);
+  // The state is read and tried first, so that a folder that does not fit leaves this trainer as it is.
+  TrainState saved = folder.load_state();
   check(
       saved.text_fingerprint == data_.fingerprint(), "resume",
       "the text is not the one this run was started on ({} != {}); to train on another text use --init-from",
       data_.fingerprint(), saved.text_fingerprint);
+  TokenBatch batch = data_.train_batch_at(saved.batch_offsets);
+  folder.load_last(parameters_, *optimizer_);
   rng_.set_state(saved.generator);
-  batch_ = data_.train_batch_at(saved.batch_offsets);
+  batch_ = std::move(batch);
   state_ = std::move(saved);
   saved_step_ = state_.step;
 }
@@ -55,7 +58,7 @@ StopReason Trainer::run(const ModelFolder* folder, TrainListener& listener,
     if (state_.step % config_.eval_every == 0) {
       listener.on_evaluation_start(state_.step);
       EvalReport report = evaluate(stream);
-      keep_if_best(folder, report);
+      keep_if_best(folder, report, true);
       listener.on_evaluation(report);
       if (config_.early_stop > 0 && state_.evaluations_since_best >= config_.early_stop) {
         reason = StopReason::early_stop;
@@ -71,7 +74,7 @@ StopReason Trainer::run(const ModelFolder* folder, TrainListener& listener,
     listener.on_evaluation_start(state_.step);
     Generator copy = rng_;
     EvalReport report = evaluate(stream ? &copy : nullptr);
-    keep_if_best(folder, report);
+    keep_if_best(folder, report, false);
     listener.on_evaluation(report);
   }
   save(folder, listener);
@@ -135,14 +138,16 @@ EvalReport Trainer::evaluate(Generator* rng) {
   return report;
 }
 
-void Trainer::keep_if_best(const ModelFolder* folder, EvalReport& report) {
+void Trainer::keep_if_best(const ModelFolder* folder, EvalReport& report, bool scheduled) {
   // Without a validation part the newest weights count as the best.
   const double loss = report.val_loss.value_or(report.train_loss);
   // Untrained weights are nobody's best: until the first trained ones are measured, last/ is all there is.
   if (!std::isfinite(loss) || report.step == 0) return;
-  report.best = !report.val_loss || !state_.best_loss || loss < *state_.best_loss;
+  // The evaluation at the end of a run is made again when the run is prolonged; the same weights stay the best.
+  const bool again = state_.best_loss && state_.best_step == report.step;
+  report.best = !report.val_loss || !state_.best_loss || again || loss < *state_.best_loss;
   if (!report.best) {
-    ++state_.evaluations_since_best;
+    if (scheduled) ++state_.evaluations_since_best;
     return;
   }
   state_.best_loss = loss;

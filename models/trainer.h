@@ -45,6 +45,9 @@ class Trainer {
  public:
   // A fresh run: draws the model from the seed.
   Trainer(const TrainConfig& config, const CharTokenizer& tokenizer, const TrainData& data);
+  // The dropout stream may point to the generator beside it, so a trainer stays where it is.
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
 
   // Copies the weights of another model with the same shape: fine-tuning.
   void start_from(Gpt& other);
@@ -65,7 +68,8 @@ class Trainer {
  private:
   EvalReport evaluate(Generator* rng);
   std::optional<double> mean_loss(Split split, Generator* rng);
-  void keep_if_best(const ModelFolder* folder, EvalReport& report);
+  // scheduled: counts for early stopping.
+  void keep_if_best(const ModelFolder* folder, EvalReport& report, bool scheduled);
   StepReport update();
   void save(const ModelFolder* folder, TrainListener& listener);
   [[noreturn]] void stop_not_finite(const std::string& what) const;

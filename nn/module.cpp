@@ -1,6 +1,7 @@
 #include "nn/module.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 
 #include "tensor/copy.h"
@@ -31,8 +32,11 @@ namespace {
 
 bool equal_bytes(const Tensor& a, const Tensor& b) {
   if (!(a.shape() == b.shape()) || a.dtype() != b.dtype()) return false;
-  const std::byte* x = a.contiguous().storage().data();
-  return std::equal(x, x + a.numel() * size_of(a.dtype()), b.contiguous().storage().data());
+  return visit_dtype(a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const Tensor x = a.contiguous(), y = b.contiguous();
+    return std::memcmp(x.data<T>(), y.data<T>(), static_cast<std::size_t>(x.numel()) * sizeof(T)) == 0;
+  });
 }
 
 // At most a handful of names, so that the message stays readable.
@@ -44,10 +48,9 @@ void append(std::string& text, std::string_view title, const std::vector<std::st
   if (names.size() > kShown) text += fmt::format(" and {} more", names.size() - kShown);
 }
 
-}  // namespace
-
-void load_parameters(const std::vector<NamedParameter>& parameters, const std::vector<NamedTensor>& tensors,
-                     std::string_view source) {
+// The tensor for each parameter, or an Error that lists everything that does not fit.
+std::vector<const Tensor*> match(const std::vector<NamedParameter>& parameters,
+                                 const std::vector<NamedTensor>& tensors, std::string_view source) {
   std::map<std::string, const Tensor*, std::less<>> given;
   for (const NamedTensor& t : tensors) given[t.name] = &t.tensor;
 
@@ -83,7 +86,19 @@ void load_parameters(const std::vector<NamedParameter>& parameters, const std::v
   append(problems, "unexpected:", unexpected);
   append(problems, "not fitting:", different);
   check(problems.empty(), "load", "{} does not fit the model: {}", source, problems);
+  return chosen;
+}
 
+}  // namespace
+
+void check_parameters(const std::vector<NamedParameter>& parameters, const std::vector<NamedTensor>& tensors,
+                      std::string_view source) {
+  match(parameters, tensors, source);
+}
+
+void load_parameters(const std::vector<NamedParameter>& parameters, const std::vector<NamedTensor>& tensors,
+                     std::string_view source) {
+  const std::vector<const Tensor*> chosen = match(parameters, tensors, source);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     Variable p = parameters[i].variable;
     p.mutable_value().copy_(*chosen[i]);

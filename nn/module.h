@@ -150,5 +150,8 @@ struct NamedTensor {
 // float64 convert.
 void load_parameters(const std::vector<NamedParameter>& parameters, const std::vector<NamedTensor>& tensors,
                      std::string_view source);
+// The checks alone, for whoever has several things to load and wants all of them or none.
+void check_parameters(const std::vector<NamedParameter>& parameters, const std::vector<NamedTensor>& tensors,
+                      std::string_view source);
 
 }  // namespace minigpt

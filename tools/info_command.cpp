@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/model_folder.h"
+#include "models/utf8.h"
 #include "tensor/cpu.h"
 #include "tensor/dispatch.h"
 #include "tensor/parallel.h"
@@ -44,6 +45,17 @@ int machine(bool as_json) {
   return 0;
 }
 
+// One entry of the listing, where blanks separate: a space is escaped too, and what is not ASCII has its code point
+// beside it, since many letters look alike.
+std::string listed(const CharTokenizer& tokenizer, std::int32_t id) {
+  const std::string label = tokenizer.label(id);
+  const auto index = static_cast<std::size_t>(id);
+  if (index >= tokenizer.characters().size()) return label;  // <doc>
+  const char32_t c = tokenizer.characters()[index];
+  if (c == U' ') return "\\u{0020}";
+  return c < 0x80 || label.front() == '\\' ? label : fmt::format("{}({})", label, code_point_name(c));
+}
+
 int about_model(const Options& o) {
   Generator unused;
   LoadedModel loaded = load_model(o.model, unused);
@@ -72,7 +84,7 @@ int about_model(const Options& o) {
   }
   fmt::print("vocabulary of {}:", loaded.tokenizer.vocab_size());
   for (std::int32_t id = 0; id < loaded.tokenizer.vocab_size(); ++id)
-    fmt::print(" {}", loaded.tokenizer.label(id));
+    fmt::print(" {}", listed(loaded.tokenizer, id));
   fmt::print("\n");
   return 0;
 }

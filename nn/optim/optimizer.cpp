@@ -59,11 +59,10 @@ std::vector<NamedTensor> Optimizer::state() const {
   return tensors;
 }
 
-void Optimizer::load_state(const std::vector<NamedTensor>& tensors) {
+void Optimizer::check_state(const std::vector<NamedTensor>& tensors) const {
   std::map<std::string, const Tensor*> given;
   for (const NamedTensor& t : tensors) given[t.name] = &t.tensor;
-  std::vector<NamedTensor> own = state();
-  for (const NamedTensor& t : own) {
+  for (const NamedTensor& t : state()) {
     const auto found = given.find(t.name);
     check(found != given.end(), "optimizer", "the saved state lacks {}", t.name);
     check(found->second->shape() == t.tensor.shape() && found->second->dtype() == t.tensor.dtype(),
@@ -74,6 +73,11 @@ void Optimizer::load_state(const std::vector<NamedTensor>& tensors) {
   }
   check(given.empty(), "optimizer", "the saved state has {} that this optimizer does not know",
         given.empty() ? "" : given.begin()->first);
+}
+
+void Optimizer::load_state(const std::vector<NamedTensor>& tensors) {
+  check_state(tensors);
+  std::vector<NamedTensor> own = state();
   for (const NamedTensor& t : tensors)
     std::find_if(own.begin(), own.end(), [&](const NamedTensor& o) {
       return o.name == t.name;

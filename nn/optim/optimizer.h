@@ -34,6 +34,8 @@ class Optimizer {
   std::vector<NamedTensor> state() const;
   // Takes it back. Throws Error, before any change, if a tensor is missing, unknown or does not fit.
   void load_state(const std::vector<NamedTensor>& tensors);
+  // The checks alone.
+  void check_state(const std::vector<NamedTensor>& tensors) const;
 
  protected:
   // Changes one parameter; `t` is the number of its updates including this one, `index` counts the parameters of all

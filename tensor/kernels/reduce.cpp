@@ -87,12 +87,12 @@ int64_t find(const T* x, T value, int64_t n) {
   return i;
 }
 
-// The sums of kVectors neighbouring vectors of columns. 128 rows are summed in registers, and those in double.
+// The sums of kVectors neighbouring vectors of columns. 64 rows are summed in registers, and those in double.
 template <int kVectors, class T, class Lanes>
 void sum_block(const T* x, int64_t rows, int64_t stride, double divisor, T* out, Lanes lanes) {
   using V = Vec<T>;
   constexpr int kWidth = V::kWidth;
-  constexpr int64_t kRows = 128;
+  constexpr int64_t kRows = 64;
   double total[kVectors * kWidth] = {};
   T part[kVectors * kWidth];
   for (int64_t start = 0; start < rows; start += kRows) {
