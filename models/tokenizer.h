@@ -1,9 +1,9 @@
 #pragma once
 // The character tokenizer: one id per distinct character.
 //
-//   ids 0 .. n-1     the distinct code points of the training text, in code point order (as nanoGPT's
-//   prepare.py) id  n            only with a document token: "<doc>", the boundary between two documents V =
-//   vocab_size() = n, or n + 1 with the document token
+//   ids 0 .. n-1    the distinct code points of the training text, in code point order (as nanoGPT's prepare.py)
+//   id  n           only with a document token: "<doc>", the boundary between two documents
+//   V = vocab_size() = n, or n + 1 with the document token
 //
 // A model that learns separate short documents (a list of names, one a line) starts each from <doc> and says
 // <doc> when it is done. It is not a character: encode() never yields it, decode() writes it as a line break.
@@ -31,8 +31,8 @@ class CharTokenizer {
   static CharTokenizer load(const std::filesystem::path& path);
 
   // tokenizer.json, pure ASCII; characters[i] is the character of id i in JSON's own escapes:
-  //   {"format": "minigpt-characters", "version": 1, "document_token": false, "characters": ["\n", " ", "a",
-  //   "\u00e9"]}
+  //   {"format": "minigpt-characters", "version": 1, "document_token": false,
+  //    "characters": ["\n", " ", "a", "\u00e9"]}
   std::string to_json() const;
   // Throws RunError when the file cannot be written completely.
   void save(const std::filesystem::path& path) const;

@@ -4,8 +4,7 @@
 // A save happens completely or not at all. New content is written under a temporary name beside the target,
 // flushed to the disk, and put in place by one rename, which the file system does in one piece: whoever
 // looks, even after a power cut, finds the old content or the new. What a killed process leaves behind is
-// recognised by its name,
-// ".minigpt-tmp-<process>-<number>", and removed by remove_leftovers.
+// recognised by its name, ".minigpt-tmp-<process>-<number>", and removed by remove_leftovers.
 
 #include <cstddef>
 #include <cstdint>

@@ -136,8 +136,7 @@ void zero_grad(const std::vector<NamedParameter>& parameters);
 // Number of numbers to learn.
 std::int64_t parameter_count(const std::vector<NamedParameter>& parameters);
 
-// --- Checkpoint contents
-// -------------------------------------------------------------------------------------------
+// --- Checkpoint contents -------------------------------------------------------------------------
 
 struct NamedTensor {
   std::string name;

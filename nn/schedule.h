@@ -1,10 +1,10 @@
 #pragma once
 // Learning rate as a function of the iteration.
 //
-//   warm-up    rate = learning_rate * (it + 1) / (warmup_iters + 1)                   it < warmup_iters
-//   cosine     rate = min_lr + (learning_rate - min_lr) * (1 + cos(pi * p)) / 2       p from 0 to 1 at
-//   lr_decay_iters wsd        rate = learning_rate, then in a straight line down to min_lr           over the
-//   last decay_iters after lr_decay_iters both stay at min_lr
+//   warm-up    rate = learning_rate * (it + 1) / (warmup_iters + 1)               while it < warmup_iters
+//   cosine     rate = min_lr + (learning_rate - min_lr) * (1 + cos(pi * p)) / 2   p reaches 1 at lr_decay_iters
+//   wsd        rate = learning_rate, then a straight line down to min_lr over the last decay_iters
+//   Both stay at min_lr after lr_decay_iters.
 //
 // Source: cosine, Loshchilov and Hutter 2017, "SGDR", section 3 (without restarts), in the form of nanoGPT's
 // get_lr; warm-up-stable-decay, Hu et al. 2024, "MiniCPM", section 4.2, with the straight line of Haegele et

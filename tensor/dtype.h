@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "tensor/error.h"
+#include "tensor/simd/no_fast_math.h"
 
 namespace minigpt {
 

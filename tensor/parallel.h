@@ -15,7 +15,8 @@ namespace minigpt {
 
 // Calls fn(begin, end) for ranges that together cover [0, n) exactly once, on several threads.
 //
-//   parallel_for(rows, 16, [&](int64_t begin, int64_t end) { for (i = begin; i < end; ++i) y[i] = f(x[i]);
+//   parallel_for(rows, 16, [&](int64_t begin, int64_t end) {
+//     for (int64_t i = begin; i < end; ++i) y[i] = f(x[i]);
 //   });
 //
 // Every boundary is a multiple of `grain` (except n itself); a range may hold several grains. Choose the

@@ -113,12 +113,15 @@ void ConfigOptions::add_to(CLI::App& app, const TrainConfig& defaults) {
     const std::string names = field.option() + (field.alias.empty() ? "" : ",--" + field.alias);
     const std::string help = field.help + help_range(field);
     if constexpr (std::is_same_v<T, bool>) {
-      // "--bias" alone means true; "--bias false" switches off.
-      entry.option = app.add_option(names, *entry.text, help)->expected(0, 1)->type_name("[true|false]");
+      // "--bias" alone means true; "--bias false" switches off. The default is written by hand, since CLI11 would
+      // hand over a declared one for "--bias" alone.
+      entry.option = app.add_option(names, *entry.text, help)->expected(0, 1);
+      entry.option->type_name("[true|false]=" + show(value));
     } else {
       entry.option = app.add_option(names, *entry.text, help)->type_name(type_of(value));
+      entry.option->default_str(show(value));
     }
-    entry.option->default_str(show(value))->group(field.name.empty() ? "" : "Recipe");
+    entry.option->group("Recipe");
     entries_.push_back(std::move(entry));
   });
 }

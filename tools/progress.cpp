@@ -77,9 +77,11 @@ void Progress::on_step(const StepReport& r) {
   if (now - drawn_ < std::chrono::milliseconds(100) && done != total_) return;
   drawn_ = now;
   const std::string val = val_loss_ ? fmt::format("  val {:.4f}", *val_loss_) : "";
-  draw(fmt::format("{} {}/{}  loss {:.4f}{}  {}  {} left",
-                   bar(static_cast<double>(done) / static_cast<double>(total_), 20), done, total_,
-                   smooth_loss_, val, speed_text(speed), clock_text(left)));
+  const std::string text = fmt::format(" {}/{}  loss {:.4f}{}  {}  {} left", done, total_, smooth_loss_, val,
+                                       speed_text(speed), clock_text(left));
+  // The bar takes what the numbers leave of the line.
+  const int room = terminal_width() - 3 - static_cast<int>(text.size());
+  draw(bar(static_cast<double>(done) / static_cast<double>(total_), std::clamp(room, 0, 20)) + text);
 }
 
 void Progress::on_evaluation_start(std::int64_t step) {
@@ -88,6 +90,7 @@ void Progress::on_evaluation_start(std::int64_t step) {
 
 void Progress::on_evaluation(const EvalReport& r) {
   val_loss_ = r.val_loss;
+  finite_ = std::isfinite(r.val_loss.value_or(r.train_loss));
   if (style_ == OutputStyle::json) {
     fmt::print("{}\n", json_line(r));
     std::fflush(stdout);

@@ -14,10 +14,10 @@ OutputStyle default_style();
 
 class Progress : public TrainListener {
  public:
-  // `metrics` supplies the speed and is set once it exists; `uniform` is ln V and `unigram` the entropy of single
-  // characters, shown beside the loss as marks.
+  // A line every `log_every` steps; on a terminal, one that is drawn over ten times a second.
   Progress(OutputStyle style, std::int64_t total_steps, std::int64_t log_every)
       : style_(style), total_(total_steps), every_(log_every) {}
+  // Where the speed comes from, once that exists.
   void set_watch(const Stopwatch* watch) { watch_ = watch; }
 
   void on_step(const StepReport& report) override;
@@ -25,6 +25,8 @@ class Progress : public TrainListener {
   void on_evaluation(const EvalReport& report) override;
   // Ends the live line.
   void finish();
+  // Was the latest evaluation, if there was one, of use?
+  bool finite() const { return finite_; }
 
  private:
   void draw(const std::string& text);
@@ -38,6 +40,7 @@ class Progress : public TrainListener {
   std::int64_t seen_ = 0;
   std::chrono::steady_clock::time_point drawn_{};
   bool line_open_ = false;
+  bool finite_ = true;
 };
 
 // "1:05", "2:03:04".

@@ -128,6 +128,11 @@ int run(const Options& o) {
                setup.folder.path().string());
     return 130;
   }
+  if (!progress.finite())
+    throw RunError(
+        fmt::format("[train] step {}: the loss of the last evaluation is not finite; try a lower "
+                    "--learning-rate or --grad-clip 1",
+                    trainer.state().step));
   if (reason == StopReason::early_stop)
     fmt::print(notes, "stopped early: no better loss in {} evaluations\n",
                trainer.state().evaluations_since_best);

@@ -37,6 +37,7 @@
 #include <stdint.h>
 
 #include "tensor/simd/isa.h"
+#include "tensor/simd/no_fast_math.h"
 
 #if defined(MINIGPT_ISA_avx512)
 #include "tensor/simd/avx512.h"

@@ -259,22 +259,26 @@ TEST_CASE("gpt: gradients at the points of inspection agree with finite differen
   const Gpt gpt = test::lively_model(config, 4);
   const Tensor tokens = tokens_for(config, 1, config.block_size),
                targets = tokens_for(config, 1, config.block_size, 9);
-  std::vector<std::pair<std::string, Variable>> points;
+  struct Point {
+    std::string name;
+    Variable value;
+  };
+  std::vector<Point> points;
   const std::function<void(const char*, const Variable&)> keep = [&](const char* path, const Variable& out) {
     Variable point = out;
     point.retain_grad();
-    points.emplace_back(path, point);
+    points.push_back({path, point});
   };
   Mode mode;
   mode.observe = &keep;
   gpt.loss(tokens, targets, mode).backward();
   REQUIRE(points.size() == 1 + 3 * 2 + 1 + 1);  // embedding, per block attn, mlp and sum, ln_f, logits
 
-  for (const auto& [name, point] : points) {
-    INFO(name);
-    REQUIRE(point.has_grad());
-    CHECK(point.grad().shape() == point.shape());
-    const std::vector<double> analytic = point.grad().value().to_vector<double>();
+  for (const Point& point : points) {
+    INFO(point.name);
+    REQUIRE(point.value.has_grad());
+    CHECK(point.value.grad().shape() == point.value.shape());
+    const std::vector<double> analytic = point.value.grad().value().to_vector<double>();
     double largest = 0;
     for (const double g : analytic) largest = std::max(largest, std::abs(g));
     CHECK(largest > 0);
@@ -284,7 +288,7 @@ TEST_CASE("gpt: gradients at the points of inspection agree with finite differen
         const std::function<void(const char*, const Variable&)> shift = [&](const char* path,
                                                                             const Variable& out) {
           Variable v = out;
-          if (path == name) v.mutable_value().mutable_data<double>()[i] += by;
+          if (path == point.name) v.mutable_value().mutable_data<double>()[i] += by;
         };
         Mode shifted;
         shifted.observe = &shift;

@@ -17,21 +17,26 @@ namespace {
 using test::TemporaryFolder;
 using test::weights_of;
 
+TrainConfig five_characters() {
+  TrainConfig config = test::tiny_run();
+  config.model.vocab_size = 5;
+  return config;
+}
+
 // A model, its optimiser and everything around them, as a run would have them.
 struct Saved {
-  TrainConfig config = test::tiny_run();
+  TrainConfig config = five_characters();
   CharTokenizer tokenizer = CharTokenizer::from_text(U"abcde");
   Generator rng{3};
   Gpt gpt;
   Adam optimizer;
   TrainState state;
 
-  Saved()
-      : gpt((config.model.vocab_size = 5, config.model), rng),
-        optimizer(decay_groups(gpt.parameters(), 0.01, 0.1)) {
+  Saved() : gpt(config.model, rng), optimizer(decay_groups(gpt.parameters(), 0.01, 0.1)) {
     gpt.loss(test::tokens_for(gpt.config, 1, 4), test::tokens_for(gpt.config, 1, 4, 2)).backward();
     optimizer.step();
-    rng.normal_scalar(std::span<double>(std::vector<double>(1).data(), 1));  // leaves a pending normal
+    double one = 0;
+    rng.normal_scalar(std::span<double>(&one, 1));  // leaves a pending normal
     state.step = 7;
     state.generator = rng.state();
     state.batch_offsets = {3, 0, 12};

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "models/gpt.h"
+
 namespace minigpt {
 namespace {
 

@@ -188,7 +188,7 @@ TEST_CASE("init: layers and initialisers draw what PyTorch draws, and no word mo
     }
     ++ran[rule];
   }
-  for (const auto& [rule, run] : rules()) CHECK_MESSAGE(ran[rule] > 0, "no case of " << rule);
+  for (const auto& known : rules()) CHECK_MESSAGE(ran[known.first] > 0, "no case of " << known.first);
   MESSAGE("skipped (padding rows, convolutions): " << skipped);
 }
 

@@ -177,10 +177,10 @@ TEST_CASE("load_parameters: a tied model takes either name, and both if they are
   CHECK(tied.h[1].weight.value().to_vector<float>() == std::vector<float>(4, 3));
 
   // Equality is about numbers, wherever they lie in memory: a window on a larger tensor, and a transposed one.
-  tensors[4].tensor = slice(full({4, 2}, 3), 0, 2, 4);
-  CHECK(refusal(parameters, tensors) == "");
   Tensor wide = full({4, 2}, 5);
   slice(wide, 0, 2, 4).fill_(3);
+  tensors[4].tensor = slice(wide, 0, 2, 4);
+  CHECK(refusal(parameters, tensors) == "");
   tensors[4].tensor = transpose(slice(wide, 0, 2, 4));
   CHECK(refusal(parameters, tensors) == "");
   tensors[4].tensor = slice(wide, 0, 1, 3);  // 5 5 / 3 3

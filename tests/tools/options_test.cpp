@@ -74,7 +74,26 @@ TEST_CASE("T-11: values that are meant well are taken as meant") {
   const std::string config = desk.read("m/config.json");
   for (const char* line : {"\"steps\": 10,", "\"bias\": true,", "\"tie_weights\": false,",
                            "\"learning_rate\": 0.001,", "\"dropout\": 0.0,"})
-    CHECK(contains(config, line));
+    CHECK_MESSAGE(contains(config, line), line);
+}
+
+TEST_CASE("T-11: a switch alone means yes, and takes true or false") {
+  const Untouched desk;
+  const struct {
+    const char* options;
+    const char* line;
+  } cases[] = {{"--bias", "\"bias\": true,"},
+               {"--bias true", "\"bias\": true,"},
+               {"--bias=false", "\"bias\": false,"},
+               {"--norm-gain", "\"norm_gain\": true,"},
+               {"--norm-gain 0", "\"norm_gain\": false,"}};
+  for (const auto& c : cases) {
+    CAPTURE(c.options);
+    const Outcome run =
+        desk.run("train --data t.txt --out m --overwrite --steps 1" + std::string(kTiny) + " " + c.options);
+    CHECK_MESSAGE(run.code == 0, run.text());
+    CHECK(contains(desk.read("m/config.json"), c.line));
+  }
 }
 
 TEST_CASE("T-11: --help shows every option with its default, and trains nothing") {
@@ -83,9 +102,9 @@ TEST_CASE("T-11: --help shows every option with its default, and trains nothing"
   CHECK(run.code == 0);
   CHECK(run.err.empty());
   CHECK_FALSE(desk.has("m"));
-  for (const char* part :
-       {"--steps INT=1500", "--learning-rate,--lr NUMBER=0.002", "--preset NAME=quick", "--seed INT=1337",
-        "--out DIR=model", "--dropout NUMBER=0 ", "(0 to 1)", "(1 or more)", "--norm NAME=layer"})
+  for (const char* part : {"--steps INT=1500", "--learning-rate,--lr NUMBER=0.002", "--preset NAME=quick",
+                           "--seed INT=1337", "--out DIR=model", "--dropout NUMBER=0 ", "(0 to 1)",
+                           "(1 or more)", "--norm NAME=layer", "--bias [true|false]=false"})
     CHECK_MESSAGE(contains(run.out, part), part);
   CHECK_FALSE(contains(run.out, "e+"));  // no 1e+15 for a reader to decipher
 }

@@ -205,8 +205,8 @@ const Desk& trained_desk() {
   static const Desk desk;
   static const bool made = [] {
     desk.write("english.txt", english_text());
-    const Outcome run =
-        desk.run("train --data english.txt --out model --steps 20 --lr 0.01" + std::string(kTiny));
+    const Outcome run = desk.run(
+        "train --data english.txt --out model --steps 20 --lr 0.01 --schedule constant" + std::string(kTiny));
     REQUIRE_MESSAGE(run.code == 0, run.text());
     return true;
   }();
