@@ -1,14 +1,16 @@
 #pragma once
 // Arithmetic on two tensors, or on a tensor and a number.
 //
-// Shapes broadcast: axes are aligned from the right, and an axis of extent 1 (or a missing one) is repeated. The result
-// is row-major. Both operands must hold the same type, float32, float64 or int32: nothing is promoted behind the
-// caller's back, so an Error names both types instead. A scalar operand is converted to the tensor's type; for int32
-// it must be a whole number that fits.
+// Shapes broadcast: axes are aligned from the right, and an axis of extent 1 (or a missing one) is repeated.
+// The result is row-major. Both operands must hold the same type, float32, float64 or int32: nothing is
+// promoted behind the caller's back, so an Error names both types instead. A scalar operand is converted to
+// the tensor's type; for int32 it must be a whole number that fits.
 //
-// int32 wraps around on overflow, and its division cuts the fraction off (7 / -2 = -3); dividing by zero is an Error.
+// int32 wraps around on overflow, and its division cuts the fraction off (7 / -2 = -3); dividing by zero is
+// an Error.
 //
-// All throw Error("[add] shapes do not broadcast: (2, 3) and (4)"), Error("[add] dtypes differ: float32 and int32").
+// All throw Error("[add] shapes do not broadcast: (2, 3) and (4)"), Error("[add] dtypes differ: float32 and
+// int32").
 
 #include "tensor/tensor.h"
 
@@ -50,8 +52,8 @@ inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
 inline Tensor operator/(const Tensor& a, double b) { return div(a, b); }
 inline Tensor operator/(double a, const Tensor& b) { return div(a, b); }
 
-// In place: y += alpha * x, where x has y's shape or broadcasts to it. Raises y's version. Safe when x is y or shares
-// its storage. Throws Error if y repeats elements (a view made by expand).
+// In place: y += alpha * x, where x has y's shape or broadcasts to it. Raises y's version. Safe when x is y
+// or shares its storage. Throws Error if y repeats elements (a view made by expand).
 void add_(Tensor& y, const Tensor& x, double alpha = 1);
 // In place: y *= factor. Raises y's version.
 void mul_(Tensor& y, double factor);

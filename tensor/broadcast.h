@@ -1,15 +1,15 @@
 #pragma once
 // How elementwise operations walk their operands; shared by arithmetic.cpp, compare.cpp and unary.cpp.
 //
-// The result is always a new row-major tensor. It is cut into rows, and for each row every operand is either one run of
-// memory (step 1) or one repeated element (step 0), which is all that the kernels need to know:
+// The result is always a new row-major tensor. It is cut into rows, and for each row every operand is either
+// one run of memory (step 1) or one repeated element (step 0), which is all that the kernels need to know:
 //
 //   (B, T, C) + (C):     B * T rows of C elements, steps 1 and 1, the second operand starts over in each row
 //   (B, T, C) * (B, T, 1): the same rows, steps 1 and 0
 //   (B, T, C) + (B, T, C): one single row
 //
-// Rows are handed to threads in ranges that may begin and end anywhere; kernels compute an element the same way
-// wherever it lies, so the cuts are invisible in the result.
+// Rows are handed to threads in ranges that may begin and end anywhere; kernels compute an element the same
+// way wherever it lies, so the cuts are invisible in the result.
 
 #include <algorithm>
 #include <array>
@@ -31,7 +31,8 @@ inline void check_same_dtype(std::string_view op, const Tensor& a, const Tensor&
   check(a.dtype() == b.dtype(), op, "dtypes differ: {} and {}", name_of(a.dtype()), name_of(b.dtype()));
 }
 
-// `value` as an element of type T. Throws Error if T is an integer and cannot hold it exactly: no operation promotes.
+// `value` as an element of type T. Throws Error if T is an integer and cannot hold it exactly: no operation
+// promotes.
 template <class T>
 T scalar_as(std::string_view op, double value) {
   if constexpr (std::is_integral_v<T>) {
@@ -43,7 +44,8 @@ T scalar_as(std::string_view op, double value) {
   return static_cast<T>(value);
 }
 
-// K operands cut into rows that fill a result of the given shape. Refers to the operands, so it must not outlive them.
+// K operands cut into rows that fill a result of the given shape. Refers to the operands, so it must not
+// outlive them.
 template <int K>
 struct Rows {
   std::array<const Tensor*, K> given;
@@ -114,8 +116,9 @@ Rows<K> make_rows(const Shape& shape, const std::array<const Tensor*, K>& operan
   return rows;
 }
 
-// Calls fn(out, in, count) for pieces of rows that together cover the result once, on several threads: `out` is the
-// first element of the piece in the result, in[k] the same in operand k (relative to its data pointer).
+// Calls fn(out, in, count) for pieces of rows that together cover the result once, on several threads: `out`
+// is the first element of the piece in the result, in[k] the same in operand k (relative to its data
+// pointer).
 template <int K, class Fn>
 void for_rows(const Rows<K>& rows, Fn&& fn) {
   parallel_for(rows.total, kElementGrain, [&](std::int64_t begin, std::int64_t end) {
