@@ -17,6 +17,14 @@ void SampleOptions::validate() const {
 
 namespace {
 
+// `step` is for the message; below 0 it is not known.
+void check_finite(std::span<const float> logits, std::int64_t step) {
+  for (std::size_t i = 0; i < logits.size(); ++i)
+    if (!std::isfinite(logits[i]))
+      throw RunError(fmt::format("[sample] logits are not finite{}: token {} has {}",
+                                 step < 0 ? "" : fmt::format(" at step {}", step), i, logits[i]));
+}
+
 // Keeps the likeliest tokens that together reach top_p, always at least one.
 void cut_tail(std::vector<double>& p, double top_p) {
   std::vector<std::size_t> order(p.size());
@@ -57,9 +65,7 @@ std::vector<double> next_probabilities(std::span<const float> logits, const Samp
 
 std::int32_t sample_token(std::span<const float> logits, const SampleOptions& options, Generator& rng) {
   options.validate();
-  for (std::size_t i = 0; i < logits.size(); ++i)
-    if (!std::isfinite(logits[i]))
-      throw RunError(fmt::format("[sample] the logit of token {} is {}", i, logits[i]));
+  check_finite(logits, -1);
   if (options.temperature == 0)
     return static_cast<std::int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
   const std::vector<double> p = next_probabilities(logits, options);
@@ -88,13 +94,9 @@ void generate(const Gpt& model, std::span<const std::int32_t> prompt, std::int64
     const Tensor tokens = Tensor::from<std::int32_t>(fresh, {1, static_cast<std::int64_t>(fresh.size())});
     const Tensor logits = model.next_logits(tokens, cache).to(DType::f32);
     cached = context.size();
-    std::int32_t next = 0;
-    try {
-      next = sample_token(std::span(logits.data<float>(), static_cast<std::size_t>(logits.numel())), options,
-                          rng);
-    } catch (const RunError& e) {
-      throw RunError(fmt::format("[sample] logits are not finite at step {}: {}", i, e.what()));
-    }
+    const std::span<const float> scores(logits.data<float>(), static_cast<std::size_t>(logits.numel()));
+    check_finite(scores, i);
+    const std::int32_t next = sample_token(scores, options, rng);
     context.push_back(next);
     if (!on_token(next)) return;
   }
