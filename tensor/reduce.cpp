@@ -40,7 +40,8 @@ Tensor sum_floating(const Plan& plan, double divisor) {
   const std::int64_t work = std::max<std::int64_t>(plan.n, 1) * std::min(plan.inner, kColumns);
   parallel_for(plan.outer * blocks, std::max<std::int64_t>(1, detail::kElementGrain / work),
                [&](std::int64_t begin, std::int64_t end) {
-                 // As many neighbouring blocks at once as belong to one matrix: rows are then read in longer runs.
+                 // As many neighbouring blocks at once as belong to one matrix: rows are then read in longer
+                 // runs.
                  while (begin < end) {
                    const std::int64_t o = begin / blocks;
                    const std::int64_t stop = std::min(end, (o + 1) * blocks);

@@ -9,7 +9,8 @@
 
 namespace minigpt::detail {
 
-// A reduction brought into the form (outer, n, inner): the middle axis is reduced, the result is (outer, inner).
+// A reduction brought into the form (outer, n, inner): the middle axis is reduced, the result is (outer,
+// inner).
 struct Plan {
   Tensor x;  // row-major
   std::int64_t outer = 1;
@@ -18,13 +19,13 @@ struct Plan {
   Shape shape;  // of the result
 };
 
-// Brings x into that form. Reduced axes that lie together in a row-major x stay where they are: the last ones make rows
-// (inner = 1), others columns. Anything else, such as axes 0 and 2 of three, is copied with the reduced axes last.
-// rows_only: the caller cannot reduce columns, and they are copied as well.
+// Brings x into that form. Reduced axes that lie together in a row-major x stay where they are: the last ones
+// make rows (inner = 1), others columns. Anything else, such as axes 0 and 2 of three, is copied with the
+// reduced axes last. rows_only: the caller cannot reduce columns, and they are copied as well.
 Plan make_plan(std::string_view op, const Tensor& x, const Dims& wanted, bool keepdim, bool rows_only);
 
-// Rows longer than this are cut into chunks of it, which are reduced side by side and combined in order. The cuts
-// depend on the length alone, so the result does not depend on the number of threads.
+// Rows longer than this are cut into chunks of it, which are reduced side by side and combined in order. The
+// cuts depend on the length alone, so the result does not depend on the number of threads.
 inline constexpr std::int64_t kChunk = 4096;
 
 // out[r] = finish(chunks of row r combined in order), for rows of n elements.

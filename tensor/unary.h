@@ -1,9 +1,9 @@
 #pragma once
 // Functions of each element of one tensor.
 //
-// x may have any layout; the result has x's shape and type and is row-major. All need float32 or float64 and throw
-// Error("[exp] needs float32 or float64, got int32") otherwise; neg, abs and relu take int32 as well. The vector code
-// behind them, with its accuracy, is tensor/simd/math.h.
+// x may have any layout; the result has x's shape and type and is row-major. All need float32 or float64 and
+// throw Error("[exp] needs float32 or float64, got int32") otherwise; neg, abs and relu take int32 as well.
+// The vector code behind them, with its accuracy, is tensor/simd/math.h.
 
 #include "tensor/tensor.h"
 
@@ -27,8 +27,8 @@ Tensor neg(const Tensor& x);
 Tensor abs(const Tensor& x);
 inline Tensor operator-(const Tensor& x) { return neg(x); }
 
-// x^exponent. 0 gives ones and 1 a copy, whatever x is; 2, 3, -1, -2, 0.5 and -0.5 are made of *, / and sqrt like in
-// PyTorch, and the others are std::pow, so NaN for a negative x and a fractional exponent.
+// x^exponent. 0 gives ones and 1 a copy, whatever x is; 2, 3, -1, -2, 0.5 and -0.5 are made of *, / and sqrt
+// like in PyTorch, and the others are std::pow, so NaN for a negative x and a fractional exponent.
 Tensor pow(const Tensor& x, double exponent);
 
 // 1 / (1 + exp(-x)).
@@ -38,8 +38,8 @@ Tensor relu(const Tensor& x);
 // x * sigmoid(x). Elfwing et al. 2018, https://arxiv.org/abs/1702.03118.
 Tensor silu(const Tensor& x);
 // x * Phi(x), Phi being the distribution function of the standard normal. Hendrycks and Gimpel 2016,
-// https://arxiv.org/abs/1606.08415. `erf` computes Phi(x) = (1 + erf(x / sqrt 2)) / 2, and `tanh` the approximation
-// (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) / 2 that GPT-2 was trained with.
+// https://arxiv.org/abs/1606.08415. `erf` computes Phi(x) = (1 + erf(x / sqrt 2)) / 2, and `tanh` the
+// approximation (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) / 2 that GPT-2 was trained with.
 enum class Gelu { erf, tanh };
 Tensor gelu(const Tensor& x, Gelu kind = Gelu::erf);
 

@@ -61,8 +61,8 @@ void binary(const T* a, int64_t a_step, const T* b, int64_t b_step, T* out, int6
   for (int64_t i = 0; i < n; ++i) out[i] = value[0];
 }
 
-// Comparisons and choices are exact, so plain loops are as good a definition as registers; the compiler vectorises
-// them, bytes and all.
+// Comparisons and choices are exact, so plain loops are as good a definition as registers; the compiler
+// vectorises them, bytes and all.
 struct Less {
   template <class T>
   bool operator()(T a, T b) const {
@@ -124,7 +124,8 @@ void add_scaled(T* y, const T* x, T alpha, int64_t n) {
   map(n, y, x, y, [=](Vec<T> sum, Vec<T> term) { return fma(scale, term, sum); });
 }
 
-// Both values are read before one is chosen: a load without a condition is what lets the loop become vector code.
+// Both values are read before one is chosen: a load without a condition is what lets the loop become vector
+// code.
 template <class T, int kStepA, int kStepB>
 void where_row(const bool* c, const T* a, const T* b, T* out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {

@@ -1,9 +1,11 @@
 #pragma once
-// Kernels over two operands: arithmetic, comparisons, choice, clamping. See kernel_set.h for how families work.
+// Kernels over two operands: arithmetic, comparisons, choice, clamping. See kernel_set.h for how families
+// work.
 //
-// Operands are rows of n elements. A step says how an operand moves: 1 reads element i, 0 reads its first element every
-// time (a scalar, or an axis that is broadcast). Broadcasting of whole shapes is done above (tensor/broadcast.h).
-// Every element is computed by the same instructions wherever it lies in a row, so cutting a row in two changes nothing.
+// Operands are rows of n elements. A step says how an operand moves: 1 reads element i, 0 reads its first
+// element every time (a scalar, or an axis that is broadcast). Broadcasting of whole shapes is done above
+// (tensor/broadcast.h). Every element is computed by the same instructions wherever it lies in a row, so
+// cutting a row in two changes nothing.
 
 #include <stdint.h>
 

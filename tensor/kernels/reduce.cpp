@@ -110,7 +110,8 @@ void sum_block(const T* x, int64_t rows, int64_t stride, double divisor, T* out,
 
 template <class T>
 void sum_columns(const T* x, int64_t rows, int64_t stride, double divisor, T* out, int64_t columns) {
-  // Eight accumulators: two cache lines or more of each row are used up at once, and half the registers stay free.
+  // Eight accumulators: two cache lines or more of each row are used up at once, and half the registers stay
+  // free.
   constexpr int kVectors = 8;
   constexpr int64_t kBlock = kVectors * Vec<T>::kWidth;
   int64_t j = 0;

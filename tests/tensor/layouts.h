@@ -45,8 +45,8 @@ int mismatches(const Tensor& actual, const Shape& shape, Expected expected) {
   return wrong;
 }
 
-// Copies of x: row-major, behind an offset, with gaps between them, with the axes stored in reverse order, and with the
-// last two axes swapped in storage.
+// Copies of x: row-major, behind an offset, with gaps between them, with the axes stored in reverse order,
+// and with the last two axes swapped in storage.
 inline std::vector<Tensor> layouts(const Tensor& x) {
   std::vector<Tensor> all = {x.clone()};
   const auto add = [&](Tensor window) {

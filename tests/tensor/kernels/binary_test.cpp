@@ -14,8 +14,8 @@ using namespace minigpt::testing;
 
 namespace {
 
-// Counts from 0 to beyond two of the widest vectors, at every misalignment, with every pair of steps. Around the
-// result lie guards that must not change.
+// Counts from 0 to beyond two of the widest vectors, at every misalignment, with every pair of steps. Around
+// the result lie guards that must not change.
 constexpr std::int64_t kMaxCount = 37;
 constexpr std::int64_t kGuard = 4;
 
