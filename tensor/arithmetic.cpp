@@ -77,7 +77,7 @@ void add_in_place(Tensor& y, const Tensor& x, double alpha) {
   const T a = scalar_as<T>("add_", alpha);
   T* out = y.mutable_data<T>();
   if (y.numel() == 0) return;
-  const detail::Rows<1> rows = detail::make_rows<1>(y.shape(), {&x});
+  const detail::BroadcastRows<1> rows = detail::make_rows<1>(y.shape(), {&x});
   const T* in = rows.operand(0).data<T>();
   detail::for_rows(rows, [&](std::int64_t o, const std::array<std::int64_t, 1>& start, std::int64_t n) {
     T* piece = out + o;

@@ -47,7 +47,7 @@ T scalar_as(std::string_view op, double value) {
 // K operands cut into rows that fill a result of the given shape. Refers to the operands, so it must not
 // outlive them.
 template <int K>
-struct Rows {
+struct BroadcastRows {
   std::array<const Tensor*, K> given;
   std::array<Tensor, K> copy;  // row-major, where a row of the operand was neither run nor repetition
   std::int64_t total = 0;      // elements of the result
@@ -61,7 +61,7 @@ struct Rows {
 
 // Merges neighbouring axes wherever all operands allow it, the row being the innermost merged axis.
 template <int K>
-void merge_axes(const Shape& shape, Rows<K>& rows) {
+void merge_axes(const Shape& shape, BroadcastRows<K>& rows) {
   rows.outer = {};
   rows.outer_stride = {};
   for (int i = 0; i < shape.size(); ++i) {
@@ -90,8 +90,8 @@ void merge_axes(const Shape& shape, Rows<K>& rows) {
 }
 
 template <int K>
-Rows<K> make_rows(const Shape& shape, const std::array<const Tensor*, K>& operands) {
-  Rows<K> rows;
+BroadcastRows<K> make_rows(const Shape& shape, const std::array<const Tensor*, K>& operands) {
+  BroadcastRows<K> rows;
   rows.given = operands;
   rows.total = numel(shape);
   merge_axes(shape, rows);
@@ -120,7 +120,7 @@ Rows<K> make_rows(const Shape& shape, const std::array<const Tensor*, K>& operan
 // is the first element of the piece in the result, in[k] the same in operand k (relative to its data
 // pointer).
 template <int K, class Fn>
-void for_rows(const Rows<K>& rows, Fn&& fn) {
+void for_rows(const BroadcastRows<K>& rows, Fn&& fn) {
   parallel_for(rows.total, kElementGrain, [&](std::int64_t begin, std::int64_t end) {
     std::array<std::int64_t, kMaxRank> index{};
     std::array<std::int64_t, K> start{};  // of the current row, per operand
@@ -172,7 +172,7 @@ Tensor map_rows(std::string_view op, const Tensor& a, const Tensor& b, RowFn<T, 
   }
   Tensor out = Tensor::empty(broadcast_shapes(op, a.shape(), b.shape()), dtype_of<Out>);
   if (out.numel() == 0) return out;
-  const Rows<2> rows = make_rows<2>(out.shape(), {&a, &b});
+  const BroadcastRows<2> rows = make_rows<2>(out.shape(), {&a, &b});
   const T* x = rows.operand(0).data<T>();
   const T* y = rows.operand(1).data<T>();
   Out* z = out.mutable_data<Out>();

@@ -86,7 +86,7 @@ Tensor choose(std::string_view op, const Tensor& condition, const Tensor& a, con
   const Shape values = broadcast_shapes(op, a.shape(), b.shape());
   Tensor out = Tensor::empty(broadcast_shapes(op, condition.shape(), values), a.dtype());
   if (out.numel() == 0) return out;
-  const detail::Rows<3> rows = detail::make_rows<3>(out.shape(), {&condition, &a, &b});
+  const detail::BroadcastRows<3> rows = detail::make_rows<3>(out.shape(), {&condition, &a, &b});
   visit_dtype(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const bool* c = rows.operand(0).data<bool>();

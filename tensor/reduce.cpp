@@ -11,8 +11,8 @@ namespace minigpt {
 namespace {
 
 using detail::make_plan;
-using detail::Plan;
 using detail::reduce_rows;
+using detail::ReducePlan;
 using Int = std::int32_t;
 
 // Columns are handed out in blocks of this many: four cache lines of floats.
@@ -22,7 +22,7 @@ constexpr auto kPlus = [](auto a, auto b) { return a + b; };
 
 // sum / divisor in floating point.
 template <class T>
-Tensor sum_floating(const Plan& plan, double divisor) {
+Tensor sum_floating(const ReducePlan& plan, double divisor) {
   if (plan.n == 1) return reshape(plan.x.clone(), plan.shape);
   Tensor out = Tensor::empty(plan.shape, dtype_of<T>);
   if (out.numel() == 0) return out;
@@ -56,7 +56,7 @@ Tensor sum_floating(const Plan& plan, double divisor) {
 }
 
 template <class T>
-Tensor sum_integers(const Plan& plan) {
+Tensor sum_integers(const ReducePlan& plan) {
   Tensor out = Tensor::empty(plan.shape, DType::i32);
   const T* x = plan.x.data<T>();
   Int* y = out.mutable_data<Int>();
@@ -78,7 +78,7 @@ Tensor sum_integers(const Plan& plan) {
 }  // namespace
 
 Tensor sum(const Tensor& x, const Dims& axes, bool keepdim) {
-  const Plan plan = make_plan("sum", x, axes, keepdim, !is_floating(x.dtype()));
+  const ReducePlan plan = make_plan("sum", x, axes, keepdim, !is_floating(x.dtype()));
   if (x.dtype() == DType::f32) return sum_floating<float>(plan, 1);
   if (x.dtype() == DType::f64) return sum_floating<double>(plan, 1);
   return x.dtype() == DType::i32 ? sum_integers<Int>(plan) : sum_integers<bool>(plan);
@@ -86,7 +86,7 @@ Tensor sum(const Tensor& x, const Dims& axes, bool keepdim) {
 
 Tensor mean(const Tensor& x, const Dims& axes, bool keepdim) {
   return visit_floating("mean", x.dtype(), [&](auto zero) {
-    const Plan plan = make_plan("mean", x, axes, keepdim, false);
+    const ReducePlan plan = make_plan("mean", x, axes, keepdim, false);
     return sum_floating<decltype(zero)>(plan, static_cast<double>(plan.n));
   });
 }
@@ -94,7 +94,7 @@ Tensor mean(const Tensor& x, const Dims& axes, bool keepdim) {
 Tensor var(const Tensor& x, const Dims& axes, double correction, bool keepdim) {
   return visit_floating("var", x.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    const Plan plan = make_plan("var", x, axes, keepdim, true);
+    const ReducePlan plan = make_plan("var", x, axes, keepdim, true);
     // Two passes: the mean first. sum(x^2) - n mean^2 would cancel away the digits that matter.
     const Tensor centers = sum_floating<T>(plan, static_cast<double>(plan.n));
     Tensor out = Tensor::empty(plan.shape, x.dtype());

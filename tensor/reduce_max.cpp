@@ -11,8 +11,8 @@
 namespace minigpt {
 namespace {
 
-using detail::Plan;
 using detail::reduce_rows;
+using detail::ReducePlan;
 using Int = std::int32_t;
 
 // A value and where it stands in its row.
@@ -40,9 +40,9 @@ bool beats(T later, T earlier) {
   return later > earlier || (later != later && earlier == earlier);
 }
 
-Plan extreme_plan(std::string_view op, const Tensor& x, const Dims& axes, bool keepdim) {
+ReducePlan extreme_plan(std::string_view op, const Tensor& x, const Dims& axes, bool keepdim) {
   check(x.dtype() != DType::boolean, op, "needs float32, float64 or int32, got bool");
-  Plan plan = detail::make_plan(op, x, axes, keepdim, true);
+  ReducePlan plan = detail::make_plan(op, x, axes, keepdim, true);
   check(plan.n > 0 || numel(plan.shape) == 0, op, "no elements along axes {} of shape {}",
         normalize_axes(op, axes, x.rank()), x.shape());
   return plan;
@@ -50,7 +50,7 @@ Plan extreme_plan(std::string_view op, const Tensor& x, const Dims& axes, bool k
 
 // Calls fn(row, Found) for each row.
 template <class T, class Fn>
-void find_largest(const Plan& plan, Fn fn) {
+void find_largest(const ReducePlan& plan, Fn fn) {
   if (numel(plan.shape) == 0) return;
   reduce_rows<T, Found<T>>(
       plan.x.data<T>(), plan.outer, plan.n,
@@ -78,7 +78,7 @@ Int int_index(std::string_view op, std::int64_t index) {
 }  // namespace
 
 Tensor max(const Tensor& x, const Dims& axes, bool keepdim) {
-  const Plan plan = extreme_plan("max", x, axes, keepdim);
+  const ReducePlan plan = extreme_plan("max", x, axes, keepdim);
   Tensor out = Tensor::empty(plan.shape, x.dtype());
   visit_number(x, [&](auto zero) {
     using T = decltype(zero);
@@ -89,7 +89,7 @@ Tensor max(const Tensor& x, const Dims& axes, bool keepdim) {
 }
 
 Tensor min(const Tensor& x, const Dims& axes, bool keepdim) {
-  const Plan plan = extreme_plan("min", x, axes, keepdim);
+  const ReducePlan plan = extreme_plan("min", x, axes, keepdim);
   Tensor out = Tensor::empty(plan.shape, x.dtype());
   if (out.numel() == 0) return out;
   visit_number(x, [&](auto zero) {
@@ -110,7 +110,7 @@ Tensor min(const Tensor& x, const Dims& axes, bool keepdim) {
 }
 
 Tensor argmax(const Tensor& x, const Dims& axes, bool keepdim) {
-  const Plan plan = extreme_plan("argmax", x, axes, keepdim);
+  const ReducePlan plan = extreme_plan("argmax", x, axes, keepdim);
   Tensor out = Tensor::empty(plan.shape, DType::i32);
   Int* y = out.mutable_data<Int>();
   visit_number(x, [&](auto zero) {
@@ -121,7 +121,7 @@ Tensor argmax(const Tensor& x, const Dims& axes, bool keepdim) {
 }
 
 MaxAlong max_along(const Tensor& x, int axis, bool keepdim) {
-  const Plan plan = extreme_plan("max_along", x, {axis}, keepdim);
+  const ReducePlan plan = extreme_plan("max_along", x, {axis}, keepdim);
   MaxAlong out{Tensor::empty(plan.shape, x.dtype()), Tensor::empty(plan.shape, DType::i32)};
   Int* indices = out.indices.mutable_data<Int>();
   visit_number(x, [&](auto zero) {

@@ -18,9 +18,9 @@ Shape reduced_shape(const Shape& shape, const Dims& axes, bool keepdim) {
 
 }  // namespace
 
-Plan make_plan(std::string_view op, const Tensor& x, const Dims& wanted, bool keepdim, bool rows_only) {
+ReducePlan make_plan(std::string_view op, const Tensor& x, const Dims& wanted, bool keepdim, bool rows_only) {
   const Dims axes = normalize_axes(op, wanted, x.rank());
-  Plan plan;
+  ReducePlan plan;
   plan.shape = reduced_shape(x.shape(), axes, keepdim);
   int changes = 0;  // between kept and reduced, ignoring axes of one element
   bool last = false;

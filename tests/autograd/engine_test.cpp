@@ -38,7 +38,7 @@ Variable counted(const Variable& x, int* runs) {
 
 // --- Gradients add up over paths ---------------------------------------------------------------------------
 
-TEST_CASE("a value used on several paths gets the sum of their gradients") {
+TEST_CASE("a value used on several paths gets the sum of their gradients (A-01)") {
   const Variable x = scalar(2), y = scalar(3);
   const Variable a = x * y;
   (a * a + a * x).backward();  // x^2 y^2 + x^2 y
@@ -48,7 +48,7 @@ TEST_CASE("a value used on several paths gets the sum of their gradients") {
   CHECK(gradient_of(x * x, x) == std::vector<double>{4});
 }
 
-TEST_CASE("each node runs once, after all of its users") {
+TEST_CASE("each node runs once, after all of its users (A-01)") {
   // A diamond inside a diamond: b is used three times, c twice.
   int b_runs = 0, c_runs = 0;
   const auto f = [&](const std::vector<Variable>& in) {
@@ -65,7 +65,7 @@ TEST_CASE("each node runs once, after all of its users") {
   check_gradients(f, {x});
 }
 
-TEST_CASE("long sums in place give the same bits as sums made one by one") {
+TEST_CASE("long sums in place give the same bits as sums made one by one (A-16)") {
   // 30 residual blocks; create_graph never adds in place, so it shows what reuse of buffers would have
   // changed.
   std::vector<Variable> weights;
@@ -86,7 +86,7 @@ TEST_CASE("long sums in place give the same bits as sums made one by one") {
 
 // --- Calling backward more than once -----------------------------------------------------------------------
 
-TEST_CASE("leaves add up over calls, until zero_grad") {
+TEST_CASE("leaves add up over calls, until zero_grad (A-02)") {
   Variable x = scalar(5);
   const Variable f = x * x * x;
   f.backward(retaining());
@@ -107,7 +107,7 @@ TEST_CASE("a gradient somebody holds on to does not change under them") {
   CHECK(x.grad().item() == 20);
 }
 
-TEST_CASE("a graph that was used up says so, whatever the op, and leaves the gradients alone") {
+TEST_CASE("a graph that was used up says so, whatever the op, and leaves the gradients alone (A-03)") {
   using Op = Variable (*)(const Variable&);
   const Op ops[] = {[](const Variable& x) { return exp(x); }, [](const Variable& x) { return x + 1.0; },
                     [](const Variable& x) {
@@ -136,7 +136,7 @@ TEST_CASE("two leaves that get the same numbers do not share them") {
 
 // --- What is refused ---------------------------------------------------------------------------------------
 
-TEST_CASE("backward needs one element, or a gradient that fits") {
+TEST_CASE("backward needs one element, or a gradient that fits (A-18)") {
   const Variable x = leaf({2, 3});
   CHECK_THROWS_WITH_AS((x * 2.0).backward(), doctest::Contains("shape is (2, 3)"), Error);
   BackwardOptions options;
@@ -146,7 +146,7 @@ TEST_CASE("backward needs one element, or a gradient that fits") {
   CHECK_THROWS_WITH_AS((x * 2.0).backward(options), doctest::Contains("float32"), Error);
 }
 
-TEST_CASE("backward on a constant is an error") {
+TEST_CASE("backward on a constant is an error (A-18)") {
   const Variable constant(Tensor::scalar(2.0));
   CHECK_THROWS_WITH_AS((constant * 2.0).backward(), doctest::Contains("nothing here requires a gradient"),
                        Error);
@@ -159,7 +159,7 @@ TEST_CASE("backward on a constant is an error") {
   CHECK_THROWS_AS(Variable().backward(), Error);
 }
 
-TEST_CASE("an unused leaf gets no gradient, and clearing before the first backward is allowed") {
+TEST_CASE("an unused leaf gets no gradient, and clearing before the first backward is allowed (A-18)") {
   Variable x = scalar(1), unused = scalar(1);
   x.zero_grad();
   (x * 2.0).backward();
@@ -235,7 +235,7 @@ TEST_CASE("create_graph through backward(): the stored gradient has a history") 
 
 // --- Hooks and kept gradients ------------------------------------------------------------------------------
 
-TEST_CASE("retain_grad keeps the gradient of an inner value; asking without it is an error") {
+TEST_CASE("retain_grad keeps the gradient of an inner value; asking without it is an error (A-15)") {
   const Variable x = leaf({3});
   Variable y = x * 2.0, z = y * y;
   y.retain_grad();

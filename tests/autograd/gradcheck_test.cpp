@@ -39,7 +39,7 @@ TEST_CASE("gradcheck passes a correct function of several inputs") {
   CHECK(r.str().rfind("gradcheck passed for 9 elements", 0) == 0);
 }
 
-TEST_CASE("gradcheck finds a wrong backward and says where") {
+TEST_CASE("gradcheck finds a wrong backward and says where (A-14)") {
   Variable x = leaf({2, 3}, 0.5, 2);
   x.set_name("weights");
   const GradcheckResult r = gradcheck([](const auto& in) { return wrong_square(in[0]); }, {x});
@@ -75,7 +75,7 @@ TEST_CASE("gradgradcheck finds a wrong second derivative behind a right first on
   CHECK_FALSE(gradgradcheck(f, {leaf({3}, 0.5, 2)}).ok);
 }
 
-TEST_CASE("inputs come back bit for bit, in any layout, also after an exception") {
+TEST_CASE("inputs come back bit for bit, in any layout, also after an exception (A-14)") {
   Variable x = transposed_leaf({2, 3});
   const std::vector<double> before = values(x);
   const std::uint64_t version = x.value().version();
@@ -98,7 +98,7 @@ TEST_CASE("parameters that are not passed through the argument are checked too")
   CHECK(gradcheck([&](const auto&) { return w * x; }, {w}).ok);
 }
 
-TEST_CASE("float32 is refused, unless asked for with tolerances that fit") {
+TEST_CASE("float32 is refused, unless asked for with tolerances that fit (A-14)") {
   const Variable x(spread({2, 3}).to(DType::f32), true);
   const auto f = [](const std::vector<Variable>& in) { return sin(in[0]); };
   CHECK_THROWS_WITH_AS(gradcheck(f, {x}), doctest::Contains("float32"), Error);
@@ -108,7 +108,7 @@ TEST_CASE("float32 is refused, unless asked for with tolerances that fit") {
   CHECK_FALSE(gradcheck(wrong, {x}, GradcheckOptions::float32()).ok);
 }
 
-TEST_CASE("dropout needs a fixed mask: random results are refused, a given mask passes") {
+TEST_CASE("dropout needs a fixed mask: random results are refused, a given mask passes (A-14)") {
   int calls = 0;
   const auto random = [&calls](const std::vector<Variable>& in) {
     return in[0] * static_cast<double>(++calls % 2);

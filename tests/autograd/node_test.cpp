@@ -42,7 +42,7 @@ Variable deep_chain(const Variable& x, int steps) {
   return y;
 }
 
-TEST_CASE("backward through a million steps on a 256 kB stack") {
+TEST_CASE("backward through a million steps on a 256 kB stack (A-04)") {
   double value = 0, slope = 0;
   on_small_stack([&] {
     const Variable x(Tensor::scalar(1.0), true);
@@ -55,7 +55,7 @@ TEST_CASE("backward through a million steps on a 256 kB stack") {
   CHECK(slope == doctest::Approx(value).epsilon(1e-9));
 }
 
-TEST_CASE("a deep graph can be dropped unused, overwritten, or unwound by an exception") {
+TEST_CASE("a deep graph can be dropped unused, overwritten, or unwound by an exception (A-05)") {
   bool caught = false;
   on_small_stack([&] {
     const Variable x(Tensor::scalar(1.0), true);
@@ -85,7 +85,7 @@ TEST_CASE("a deep recorded backward pass goes as easily") {
   CHECK(slope == doctest::Approx(std::exp(0.1)).epsilon(1e-5));
 }
 
-TEST_CASE("a node with 100,000 inputs") {
+TEST_CASE("a node with 100,000 inputs (A-04)") {
   std::vector<Variable> parts;
   for (int i = 0; i < 100'000; ++i) parts.emplace_back(Tensor::from<double>({1.0 * i}, {1}), true);
   const Variable y = concat(parts);
@@ -97,7 +97,7 @@ TEST_CASE("a node with 100,000 inputs") {
 
 // --- Memory ------------------------------------------------------------------------------------------------
 
-TEST_CASE("memory is flat over 2000 steps, even if the losses are summed as variables") {
+TEST_CASE("memory is flat over 2000 steps, even if the losses are summed as variables (A-06)") {
   Variable w = leaf({64, 64});
   Variable total(Tensor::scalar(0.0));
   MemoryStats settled;
@@ -113,7 +113,7 @@ TEST_CASE("memory is flat over 2000 steps, even if the losses are summed as vari
   CHECK(memory_stats().system_allocations == settled.system_allocations);
 }
 
-TEST_CASE("backward frees what was saved, and retain_graph keeps it") {
+TEST_CASE("backward frees what was saved, and retain_graph keeps it (P-06)") {
   const Variable x = leaf({1000});
   const std::int64_t before = memory_stats().live_bytes;
   const Variable loss = sum(sigmoid(sigmoid(x)));
@@ -136,7 +136,7 @@ TEST_CASE("an op keeps nothing alive that its backward does not read") {
 
 // --- Values changed in place -------------------------------------------------------------------------------
 
-TEST_CASE("a saved value that is changed in place before backward is an error that names the op") {
+TEST_CASE("a saved value that is changed in place before backward is an error that names the op (A-07)") {
   using Change = void (*)(Variable&);
   const std::pair<const char*, Change> changes[] = {
       {"directly", [](Variable& y) { y.mutable_value().fill_(0); }},

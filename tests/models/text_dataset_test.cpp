@@ -34,7 +34,7 @@ TEST_CASE("dataset: the first int(N * fraction) tokens are for training") {
   CHECK(part(data, Split::kValidation) == Ids{17, 18});
 }
 
-TEST_CASE("dataset: N tokens have N - block windows, and the last target is the last token") {
+TEST_CASE("dataset: N tokens have N - block windows, and the last target is the last token (D-03)") {
   for (std::int64_t block = 1; block <= 5; ++block) {
     for (std::int64_t n = block + 1; n <= 12; ++n) {
       const TextDataset data(counting(n), 1.0, block);
@@ -80,7 +80,7 @@ TEST_CASE("dataset: a reused batch takes the new shape") {
   CHECK(batch.inputs == Ids{5, 6});
 }
 
-TEST_CASE("dataset: a text too short for one window is refused before anything else") {
+TEST_CASE("dataset: a text too short for one window is refused before anything else (D-01)") {
   for (const std::int64_t n : {0, 1, 20, 64}) {
     CAPTURE(n);
     CHECK_THROWS_AS(TextDataset(counting(n), 1.0, 64), Error);
@@ -96,7 +96,7 @@ TEST_CASE("dataset: a text too short for one window is refused before anything e
                        Error);
 }
 
-TEST_CASE("dataset: a validation part without a window is said once, in words") {
+TEST_CASE("dataset: a validation part without a window is said once, in words (D-02)") {
   const TextDataset small(counting(300), 0.9, 64);
   CHECK_FALSE(small.has_validation());
   CHECK(small.window_count(Split::kValidation) == 0);

@@ -76,7 +76,7 @@ struct ScopedKernelSet {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("gemm equals the triple loop for all small shapes and layouts", T, float, double) {
+TEST_CASE_TEMPLATE("gemm equals the triple loop for all small shapes and layouts (O-01)", T, float, double) {
   for (const std::string& set : available_kernel_sets()) {
     CAPTURE(set);
     const ScopedKernelSet use(set);
@@ -156,7 +156,7 @@ TEST_CASE_TEMPLATE("gemm is as precise as sums of k rounded products", T, float,
   }
 }
 
-TEST_CASE_TEMPLATE("the number of threads does not change a bit", T, float, double) {
+TEST_CASE_TEMPLATE("the number of threads does not change a bit (P-04)", T, float, double) {
   std::mt19937 random(4);
   struct Shape {
     std::int64_t m, n, k;

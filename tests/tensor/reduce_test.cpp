@@ -105,14 +105,14 @@ void check_axes(double tolerance) {
 
 }  // namespace
 
-TEST_CASE("every list of axes, in every layout, on every kernel set") {
+TEST_CASE("every list of axes, in every layout, on every kernel set (A-09)") {
   for_each_kernel_set([] {
     check_axes<float>(2e-6);
     check_axes<double>(1e-14);
   });
 }
 
-TEST_CASE("rows of every length around the vector width") {
+TEST_CASE("rows of every length around the vector width (N-11)") {
   for_each_kernel_set([] {
     for (std::int64_t n = 1; n <= 1100; n += n < 140 ? 1 : 37) {
       CAPTURE(n);
@@ -290,7 +290,7 @@ TEST_CASE("all_finite looks at all of a tensor, and types without infinity are f
   CHECK(all_finite(slice(x, 1, 0, 4095)));  // the infinity lies in the storage, but not in the window
 }
 
-TEST_CASE("errors name the operation and the axis") {
+TEST_CASE("errors name the operation and the axis (A-09)") {
   const Tensor x = zeros({2, 3, 4});
   CHECK(error_of([&] { sum(x, {3}); }) == "[sum] axis 3 is out of range for 3 dimensions");
   CHECK(error_of([&] { mean(x, {-4}); }) == "[mean] axis -4 is out of range for 3 dimensions");
@@ -301,7 +301,7 @@ TEST_CASE("errors name the operation and the axis") {
         "[max] needs float32, float64 or int32, got bool");
 }
 
-TEST_CASE("the number of threads does not change a bit") {
+TEST_CASE("the number of threads does not change a bit (P-04)") {
   for_each_kernel_set([] {
     const Tensor x = random_tensor<float>({5, 3, 157}, 9), line = random_tensor<float>({30011}, 10);
     check_threads_do_not_matter([&] {

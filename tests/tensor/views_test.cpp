@@ -132,7 +132,7 @@ TEST_CASE("squeeze and unsqueeze drop and insert axes of extent 1") {
   CHECK(squeeze(ones({1, 1})).shape() == Shape{});
 }
 
-TEST_CASE("reshape keeps the row-major order on every layout, and view does or says that it cannot") {
+TEST_CASE("reshape keeps the row-major order on every layout, and view does or says that it cannot (O-03)") {
   const std::vector<Shape> shapes = {{24},      {4, 6},       {6, 4},       {2, 12},
                                      {8, 3},    {2, 3, 4},    {2, 3, 2, 2}, {1, 24, 1},
                                      {3, 2, 4}, {2, 1, 3, 4}, {12, 1, 2},   {2, 3, 1, 4, 1}};

@@ -17,7 +17,7 @@ TEST_CASE("gelu: both forms") {
   }
 }
 
-TEST_CASE("gelu: forward and backward use the same formula") {
+TEST_CASE("gelu: forward and backward use the same formula (N-08)") {
   // The tanh form has other slopes than the erf form; these are its own.
   const Variable x(Tensor::from<double>({3, -3, 15, -15}, {4}), true);
   const std::vector<double> slope = gradient_of(gelu(x, Gelu::tanh), x);
@@ -27,7 +27,7 @@ TEST_CASE("gelu: forward and backward use the same formula") {
   CHECK(std::abs(slope[3]) < 1e-100);
 }
 
-TEST_CASE("gelu: finite differences from -20 to 20") {
+TEST_CASE("gelu: finite differences from -20 to 20 (N-08)") {
   for (Gelu kind : {Gelu::erf, Gelu::tanh}) {
     std::vector<double> grid;
     for (double v = -20; v <= 20; v += 0.5) grid.push_back(v);

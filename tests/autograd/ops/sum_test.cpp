@@ -20,7 +20,7 @@ TEST_CASE("sum: totals, with gradient 1 everywhere") {
         std::vector<double>{1, 2, 3, 1, 2, 3});
 }
 
-TEST_CASE("sum: every subset of the axes, with and without keepdim") {
+TEST_CASE("sum: every subset of the axes, with and without keepdim (A-09)") {
   for (const Dims& axes : kAxes)
     for (bool keepdim : {false, true}) {
       CAPTURE(axes.str());
