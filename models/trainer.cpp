@@ -49,19 +49,29 @@ void Trainer::resume(const ModelFolder& folder) {
 StopReason Trainer::run(const ModelFolder* folder, TrainListener& listener,
                         const std::atomic<bool>* interrupt) {
   StopReason reason = StopReason::finished;
+  interrupt_ = interrupt;
   Generator* stream = config_.eval_mode == "batches" ? &rng_ : nullptr;
   while (state_.step < config_.steps) {
-    if (interrupt && interrupt->load()) {
+    if (interrupted()) {
       reason = StopReason::interrupted;
       break;
     }
     if (state_.step % config_.eval_every == 0) {
       listener.on_evaluation_start(state_.step);
+      const Generator before = rng_;
       EvalReport report = evaluate(stream);
+      if (interrupted()) {  // perhaps half done: the resumed run makes it again, from the same place of the stream
+        rng_ = before;
+        reason = StopReason::interrupted;
+        break;
+      }
       keep_if_best(folder, report, true);
       listener.on_evaluation(report);
       if (config_.early_stop > 0 && state_.evaluations_since_best >= config_.early_stop) {
         reason = StopReason::early_stop;
+        // A resumed run makes this evaluation again, so the saved state is the one before it.
+        rng_ = before;
+        --state_.evaluations_since_best;
         break;
       }
     }
@@ -74,8 +84,10 @@ StopReason Trainer::run(const ModelFolder* folder, TrainListener& listener,
     listener.on_evaluation_start(state_.step);
     Generator copy = rng_;
     EvalReport report = evaluate(stream ? &copy : nullptr);
-    keep_if_best(folder, report, false);
-    listener.on_evaluation(report);
+    if (!interrupted()) {
+      keep_if_best(folder, report, false);
+      listener.on_evaluation(report);
+    }
   }
   save(folder, listener);
   return reason;
@@ -123,7 +135,7 @@ std::optional<double> Trainer::mean_loss(Split split, Generator* rng) {
   if (split == Split::kValidation && !data_.has_validation()) return std::nullopt;
   const NoGrad no_grad;
   double total = 0;
-  for (std::int64_t i = 0; i < config_.eval_batches; ++i) {
+  for (std::int64_t i = 0; i < config_.eval_batches && !interrupted(); ++i) {
     const TokenBatch batch = data_.eval_batch(split, i, config_.eval_batches, rng);
     total += model_->loss(batch.inputs, batch.targets).item();
   }

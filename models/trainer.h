@@ -71,6 +71,7 @@ class Trainer {
   // scheduled: counts for early stopping.
   void keep_if_best(const ModelFolder* folder, EvalReport& report, bool scheduled);
   StepReport update();
+  bool interrupted() const { return interrupt_ && interrupt_->load(); }
   void save(const ModelFolder* folder, TrainListener& listener);
   [[noreturn]] void stop_not_finite(const std::string& what) const;
 
@@ -84,6 +85,7 @@ class Trainer {
   Schedule schedule_;
   TokenBatch batch_;  // drawn, not used yet
   TrainState state_;
+  const std::atomic<bool>* interrupt_ = nullptr;
   std::int64_t saved_step_ = -1;
 };
 

@@ -20,12 +20,12 @@ Tensor read_as(const SafetensorsFile& file, const SafetensorsFile::Entry& entry)
 void save_tensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
                   const std::map<std::string, std::string>& metadata) {
   SafetensorsWriter writer;
-  for (const auto& [name, tensor] : tensors) {
-    const Tensor flat = tensor.contiguous();
+  for (const NamedTensor& t : tensors) {
+    const Tensor flat = t.tensor.contiguous();
     const std::vector<std::int64_t> shape(flat.shape().begin(), flat.shape().end());
     visit_dtype(flat.dtype(), [&](auto zero) {
       using T = decltype(zero);
-      writer.add(name, shape, std::span<const T>(flat.data<T>(), static_cast<std::size_t>(flat.numel())));
+      writer.add(t.name, shape, std::span<const T>(flat.data<T>(), static_cast<std::size_t>(flat.numel())));
     });
   }
   for (const auto& [key, value] : metadata) writer.set_metadata(key, value);

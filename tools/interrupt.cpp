@@ -22,6 +22,8 @@ void install(void (*handler)(int)) {
   action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  // A reader that goes away (`| head`) must not end the run: it is saved, and the exit code tells.
+  std::signal(SIGPIPE, SIG_IGN);
 }
 
 }  // namespace

@@ -5,6 +5,16 @@
 #   tools/quickstart.sh --data my.txt        trains on any UTF-8 text; all options of `minigpt train` are passed on
 set -euo pipefail
 
+for argument in "$@"; do
+  case "$argument" in
+    -h | --help)
+      sed -n '2,5s/^# \{0,1\}//p' "$0"
+      echo "The options: build/minigpt train --help"
+      exit 0
+      ;;
+  esac
+done
+
 root=$(cd "$(dirname "$0")/.." && pwd)
 . "$root/tools/packages.sh"
 need "${build_packages[@]}"

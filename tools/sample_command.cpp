@@ -59,8 +59,8 @@ class Printer {
 
  private:
   static void print(std::string_view text) {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    std::fflush(stdout);
+    const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+    if (!written || std::fflush(stdout) != 0) throw RunError("[sample] standard output could not be written");
   }
 
   const CharTokenizer& tokenizer_;

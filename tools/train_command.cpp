@@ -12,6 +12,7 @@
 #include "tensor/parallel.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"
+#include "tools/folder_lock.h"
 #include "tools/interrupt.h"
 #include "tools/progress.h"
 #include "tools/train_setup.h"
@@ -75,9 +76,12 @@ void print_end(const TrainSetup& setup, Trainer& trainer, const TrainData& data,
 int run(const Options& o) {
   apply_threads(o.threads);
   const std::int64_t log_every = o.log_every.whole(1, 1e12);
+  FolderLock lock;
+  if (o.request.resume) lock.take(o.request.out);
   TrainSetup setup = prepare(o.request, o.config);
   const TrainData data(setup.config, *setup.tokenizer, setup.text, setup.data_name);
   check_writable_directory(setup.folder.path());
+  lock.take(setup.folder.path());
 
   Trainer trainer(setup.config, *setup.tokenizer, data);
   if (setup.init_from) trainer.start_from(*setup.init_from);
@@ -134,8 +138,7 @@ int run(const Options& o) {
                     "--learning-rate or --grad-clip 1",
                     trainer.state().step));
   if (reason == StopReason::early_stop)
-    fmt::print(notes, "stopped early: no better loss in {} evaluations\n",
-               trainer.state().evaluations_since_best);
+    fmt::print(notes, "stopped early: no better loss in {} evaluations\n", setup.config.early_stop);
   if (!o.json) print_end(setup, trainer, data, ladder ? &*ladder : nullptr);
   return 0;
 }

@@ -114,7 +114,7 @@ void load_data(const TrainRequest& request, TrainSetup& setup) {
   }
   LoadedText loaded = load_text(path);
   setup.text = std::move(loaded.text);
-  setup.data_path = path;
+  setup.data_path = std::filesystem::absolute(path).string();  // a run may be resumed from anywhere
   setup.data_name = path;
   setup.notes.insert(setup.notes.end(), loaded.notes.begin(), loaded.notes.end());
 }
@@ -137,15 +137,16 @@ TrainSetup prepare(const TrainRequest& request, const ConfigOptions& options) {
     remove_leftovers(setup.folder.path());
     setup.config = resumed_config(setup.folder, request, options, setup.notes);
   } else {
-    check(
-        request.overwrite || !setup.folder.has_model(), "train",
-        "{} already holds a model; go on with --resume, replace it with --overwrite, or choose another --out",
-        request.out);
+    check(request.overwrite || !setup.folder.has_model(), "train",
+          "{} already holds a model; {}replace it with --overwrite, or choose another --out", request.out,
+          setup.folder.has_last() ? "go on with --resume, " : "");
     setup.config = preset(request.preset.empty() ? "quick" : request.preset);
     if (!request.config_file.empty())
       apply_json(setup.config, read_file(request.config_file), request.config_file);
     options.apply(setup.config);
     if (!request.init_from.empty()) take_model_from(request, options, setup);
+    // Documents differ in length, so they come one at a time.
+    if (setup.config.documents && !options.given("batch_size")) setup.config.batch_size = 1;
     note_schedule(options, setup);
   }
   check_schedule(setup.config);

@@ -81,7 +81,8 @@ void check_broadcasting(const Op& op, double a_lo = -2, double a_hi = 2, double 
   const std::pair<Shape, Shape> cases[] = {{{2, 3}, {2, 3}},       {{1}, {5, 4}},   {{4, 1}, {1, 4}},
                                            {{3}, {2, 3}},          {{}, {2, 3, 4}}, {{2, 3, 4}, {}},
                                            {{1, 1, 5}, {2, 3, 1}}, {{}, {}}};
-  for (const auto& [a, b] : cases) {
+  for (const auto& pair : cases) {
+    const Shape &a = pair.first, &b = pair.second;  // Clang 14 cannot capture structured bindings
     CAPTURE(a.str());
     CAPTURE(b.str());
     check_gradients(f, {leaf(a, a_lo, a_hi), leaf(b, b_lo, b_hi, 1000)});
