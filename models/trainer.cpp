@@ -85,6 +85,9 @@ StopReason Trainer::run(const ModelFolder* folder, TrainListener& listener,
     Generator copy = rng_;
     EvalReport report = evaluate(stream ? &copy : nullptr);
     if (!interrupted()) {
+      // Weights that went wrong in the last update must not replace the last good state.
+      if (!std::isfinite(report.val_loss.value_or(report.train_loss)))
+        stop_not_finite(fmt::format("the loss of the last evaluation is not finite{}", bad_weight()));
       keep_if_best(folder, report, false);
       listener.on_evaluation(report);
     }
@@ -108,7 +111,8 @@ StepReport Trainer::update() {
     report.tokens += batch_.inputs.numel();
     Variable loss = model_->loss(batch_.inputs, batch_.targets, mode);
     report.loss = loss.item();
-    if (!std::isfinite(report.loss)) stop_not_finite(fmt::format("the loss is {}", report.loss));
+    if (!std::isfinite(report.loss))
+      stop_not_finite(fmt::format("the loss is {}{}", report.loss, bad_weight()));
     batch_ = data_.train_batch(state_.step * micro + i + 1, rng_);
     (micro == 1 ? loss : loss * (1.0 / static_cast<double>(micro))).backward();
   }
@@ -129,6 +133,12 @@ void Trainer::stop_not_finite(const std::string& what) const {
   if (config_.grad_clip == 0) advice += " or --grad-clip 1";
   throw RunError(
       fmt::format("[train] step {}: {}; the weights were not updated. {}", state_.step, what, advice));
+}
+
+std::string Trainer::bad_weight() const {
+  for (const NamedParameter& p : parameters_)
+    if (!all_finite(p.variable.value())) return fmt::format(" ({} holds values that are not finite)", p.name);
+  return "";
 }
 
 std::optional<double> Trainer::mean_loss(Split split, Generator* rng) {

@@ -73,6 +73,7 @@ class Trainer {
   StepReport update();
   bool interrupted() const { return interrupt_ && interrupt_->load(); }
   void save(const ModelFolder* folder, TrainListener& listener);
+  std::string bad_weight() const;  // " (NAME holds values ...)" of the first such weight, or ""
   [[noreturn]] void stop_not_finite(const std::string& what) const;
 
   TrainConfig config_;

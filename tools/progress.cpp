@@ -90,7 +90,6 @@ void Progress::on_evaluation_start(std::int64_t step) {
 
 void Progress::on_evaluation(const EvalReport& r) {
   val_loss_ = r.val_loss;
-  finite_ = std::isfinite(r.val_loss.value_or(r.train_loss));
   if (style_ == OutputStyle::json) {
     fmt::print("{}\n", json_line(r));
     std::fflush(stdout);

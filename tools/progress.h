@@ -25,8 +25,6 @@ class Progress : public TrainListener {
   void on_evaluation(const EvalReport& report) override;
   // Ends the live line.
   void finish();
-  // Was the latest evaluation, if there was one, of use?
-  bool finite() const { return finite_; }
 
  private:
   void draw(const std::string& text);
@@ -40,7 +38,6 @@ class Progress : public TrainListener {
   std::int64_t seen_ = 0;
   std::chrono::steady_clock::time_point drawn_{};
   bool line_open_ = false;
-  bool finite_ = true;
 };
 
 // "1:05", "2:03:04".

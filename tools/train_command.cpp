@@ -132,11 +132,6 @@ int run(const Options& o) {
                setup.folder.path().string());
     return 130;
   }
-  if (!progress.finite())
-    throw RunError(
-        fmt::format("[train] step {}: the loss of the last evaluation is not finite; try a lower "
-                    "--learning-rate or --grad-clip 1",
-                    trainer.state().step));
   if (reason == StopReason::early_stop)
     fmt::print(notes, "stopped early: no better loss in {} evaluations\n", setup.config.early_stop);
   if (!o.json) print_end(setup, trainer, data, ladder ? &*ladder : nullptr);

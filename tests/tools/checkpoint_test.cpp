@@ -183,7 +183,7 @@ TEST_CASE("C-13: a run is resumed on the text that it was started on") {
   CHECK(run.code == 2);
   CHECK(contains(run.err, "the text is not the one this run was started on"));
   desk.write("english.txt", "#");
-  CHECK(desk.resume().code == 2);
+  CHECK(desk.resume("--data english.txt").code == 2);
 }
 
 TEST_CASE("S-04: weights that are not finite give a warning with the tensor's name, and no text") {
