@@ -31,10 +31,10 @@ struct Candidate {
 
 const std::vector<Candidate>& candidates() {
   static const std::vector<Candidate> list = {
-      {"scalar", true, scalar::fill},
+    {"scalar", true, scalar::fill},
 #if defined(__x86_64__)
-      {"avx2", cpu_features().avx2_fma, avx2::fill},
-      {"avx512", cpu_features().avx512f, avx512::fill},
+    {"avx2", cpu_features().avx2_fma, avx2::fill},
+    {"avx512", cpu_features().avx512f, avx512::fill},
 #endif
   };
   return list;
@@ -59,7 +59,8 @@ KernelSet make(std::string_view wanted) {
 KernelSet& active() {
   static KernelSet set = [] {
     const char* wanted = std::getenv("MINIGPT_ISA");
-    return make(wanted && *wanted ? std::string_view(wanted) : std::string_view(available_kernel_sets().back()));
+    return make(wanted && *wanted ? std::string_view(wanted)
+                                  : std::string_view(available_kernel_sets().back()));
   }();
   return set;
 }

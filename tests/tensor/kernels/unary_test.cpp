@@ -166,7 +166,8 @@ TEST_CASE_TEMPLATE("activations and their slopes follow their formulas", T, floa
   }
 }
 
-TEST_CASE_TEMPLATE("far out, activations are x or 0 with slope 1 or 0, and NaN stays NaN (N-02)", T, float, double) {
+TEST_CASE_TEMPLATE("far out, activations are x or 0 with slope 1 or 0, and NaN stays NaN (N-02)", T, float,
+                   double) {
   const T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
   for (const std::string& set : available_kernel_sets()) {
     CAPTURE(set);
