@@ -21,7 +21,7 @@ foreach(header tensor/tensor.h autograd/ops.h autograd/ops/mul.h nn/module.h mod
     message(FATAL_ERROR "${header} was not installed")
   endif()
 endforeach()
-must(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -DCMAKE_PREFIX_PATH=${WORK}/prefix -DCMAKE_BUILD_TYPE=${CONFIG}
+must(${CMAKE_COMMAND} -G ${GENERATOR} -S ${SOURCE} -B ${WORK}/build -DCMAKE_PREFIX_PATH=${WORK}/prefix -DCMAKE_BUILD_TYPE=${CONFIG}
      -DCMAKE_CXX_COMPILER=${COMPILER} ${flags})
 must(${CMAKE_COMMAND} --build ${WORK}/build)
 must(${WORK}/build/xor)
