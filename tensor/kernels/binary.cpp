@@ -61,8 +61,8 @@ void binary(const T* a, int64_t a_step, const T* b, int64_t b_step, T* out, int6
   for (int64_t i = 0; i < n; ++i) out[i] = value[0];
 }
 
-// Comparisons and choices are exact, so plain loops are as good a definition as registers; the compiler
-// vectorises them, bytes and all.
+// Comparisons are exact, so a plain loop is as good a definition as registers are; the compiler vectorises it,
+// bytes and all.
 struct Less {
   template <class T>
   bool operator()(T a, T b) const {
@@ -124,14 +124,15 @@ void add_scaled(T* y, const T* x, T alpha, int64_t n) {
   map(n, y, x, y, [=](Vec<T> sum, Vec<T> term) { return fma(scale, term, sum); });
 }
 
-// Both values are read before one is chosen: a load without a condition is what lets the loop become vector
-// code.
+// Two things make this loop vector code: both values are read before one is chosen, and the condition is read
+// as the byte that it is, as GCC does not vectorise loads of bool.
 template <class T, int kStepA, int kStepB>
 void where_row(const bool* c, const T* a, const T* b, T* out, int64_t n) {
+  const uint8_t* chosen = reinterpret_cast<const uint8_t*>(c);
   for (int64_t i = 0; i < n; ++i) {
     const T x = a[i * kStepA];
     const T y = b[i * kStepB];
-    out[i] = c[i] ? x : y;
+    out[i] = chosen[i] != 0 ? x : y;
   }
 }
 

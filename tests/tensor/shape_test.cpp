@@ -82,6 +82,7 @@ TEST_CASE("shapes broadcast when each axis is equal or 1, aligned from the right
           broadcast_shapes("op", {2}, {2, 3});
         }) == "[op] shapes do not broadcast: (2) and (2, 3)");
   CHECK(error_of([] { broadcast_shapes("op", {0}, {3}); }) == "[op] shapes do not broadcast: (0) and (3)");
+  CHECK(error_of([] { broadcast_shapes("op", {3}, {0}); }) == "[op] shapes do not broadcast: (3) and (0)");
 }
 
 TEST_CASE("axes count from either end") {
