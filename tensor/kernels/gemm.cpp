@@ -53,11 +53,12 @@ inline void tile(const GemmBlock<T>& g, const T* a, const T* b, T* c, int64_t la
   V sum[R][NV];
   unroll<R>([&](auto r) { unroll<NV>([&](auto v) { sum[r][v] = T(0); }); });
 
+  // Copies: the stores to C below might change *g for all the compiler knows.
+  const int64_t k = g.k, ldc = g.ldc, a_row = g.a_row, a_depth = g.a_depth, b_depth = g.b_depth;
   // The tile of C will be needed in the end, and comes from far away if C is large.
-  unroll<R>([&](auto r) { __builtin_prefetch(c + r * g.ldc, 1); });
+  unroll<R>([&](auto r) { __builtin_prefetch(c + r * ldc, 1); });
 
-  const int64_t a_row = g.a_row, a_depth = g.a_depth, b_depth = g.b_depth;
-  for (int64_t p = 0; p < g.k; ++p) {
+  for (int64_t p = 0; p < k; ++p) {
     V bv[NV];
     unroll<NV>([&](auto v) {
       const bool masked = kMasked && v == NV - 1;
@@ -71,18 +72,24 @@ inline void tile(const GemmBlock<T>& g, const T* a, const T* b, T* c, int64_t la
     b += b_depth;
   }
 
-  unroll<R>([&](auto r) {
-    unroll<NV>([&](auto v) {
-      const bool masked = kMasked && v == NV - 1;
-      T* out = c + r * g.ldc + v * W;
-      V y = sum[r][v];
-      if (g.accumulate) y = (masked ? V::load_n(out, lanes) : V::load(out)) + y;
-      if (masked)
-        y.store_n(out, lanes);
-      else
-        y.store(out);
+  const auto finish = [&](auto accumulate) {
+    unroll<R>([&](auto r) {
+      unroll<NV>([&](auto v) {
+        const bool masked = kMasked && v == NV - 1;
+        T* out = c + r * ldc + v * W;
+        V y = sum[r][v];
+        if (accumulate) y = (masked ? V::load_n(out, lanes) : V::load(out)) + y;
+        if (masked)
+          y.store_n(out, lanes);
+        else
+          y.store(out);
+      });
     });
-  });
+  };
+  if (g.accumulate)
+    finish(Index<1>{});
+  else
+    finish(Index<0>{});
 }
 
 // One panel of C: NV vectors wide, all rows. What is left below the full tiles is done in tiles of 4, 2 and 1
