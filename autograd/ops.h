@@ -2,6 +2,7 @@
 // Every operation, for programs that use many. Inside the library, name the ops you use: it compiles faster.
 
 #include "autograd/ops/abs.h"
+#include "autograd/ops/activation.h"
 #include "autograd/ops/add.h"
 #include "autograd/ops/alias.h"
 #include "autograd/ops/causal_attention.h"
@@ -20,6 +21,7 @@
 #include "autograd/ops/index_select.h"
 #include "autograd/ops/layer_norm.h"
 #include "autograd/ops/linear.h"
+#include "autograd/ops/linear_activation.h"
 #include "autograd/ops/log.h"
 #include "autograd/ops/log_softmax.h"
 #include "autograd/ops/masked_fill.h"
@@ -28,6 +30,7 @@
 #include "autograd/ops/maximum.h"
 #include "autograd/ops/mean.h"
 #include "autograd/ops/minimum.h"
+#include "autograd/ops/mlp.h"
 #include "autograd/ops/mul.h"
 #include "autograd/ops/neg.h"
 #include "autograd/ops/permute.h"

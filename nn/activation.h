@@ -3,10 +3,7 @@
 
 #include <string_view>
 
-#include "autograd/ops/gelu.h"
-#include "autograd/ops/mul.h"
-#include "autograd/ops/relu.h"
-#include "autograd/ops/silu.h"
+#include "autograd/ops/activation.h"
 #include "nn/module.h"
 
 namespace minigpt {
@@ -37,23 +34,24 @@ struct SiLU : Module {
 
 enum class ActivationKind { gelu, gelu_tanh, relu, relu_squared, silu };
 
-// The function a kind stands for; relu_squared is max(x, 0)^2 (So et al. 2021).
-inline Variable activate(const Variable& x, ActivationKind kind) {
+// The same choice as the fused ops name it.
+inline Activation activation_of(ActivationKind kind) {
   switch (kind) {
     case ActivationKind::gelu_tanh:
-      return gelu(x, Gelu::tanh);
+      return Activation::gelu_tanh;
     case ActivationKind::relu:
-      return relu(x);
-    case ActivationKind::relu_squared: {
-      const Variable y = relu(x);
-      return y * y;
-    }
+      return Activation::relu;
+    case ActivationKind::relu_squared:
+      return Activation::relu_squared;
     case ActivationKind::silu:
-      return silu(x);
+      return Activation::silu;
     case ActivationKind::gelu:
       break;
   }
-  return gelu(x, Gelu::erf);
+  return Activation::gelu_erf;
 }
+
+// The function a kind stands for; relu_squared is max(x, 0)^2 (So et al. 2021).
+inline Variable activate(const Variable& x, ActivationKind kind) { return activate(x, activation_of(kind)); }
 
 }  // namespace minigpt

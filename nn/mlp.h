@@ -1,6 +1,7 @@
 #pragma once
 // The feed-forward half of a transformer block: it works on each position alone.
 
+#include "autograd/ops/mlp.h"
 #include "nn/activation.h"
 #include "nn/dropout.h"
 #include "nn/linear.h"
@@ -27,8 +28,9 @@ struct Mlp : Module {
 
   Variable forward(const Variable& x, const Mode& mode) const {
     const Scope scope(path);
-    const Variable hidden = activate(c_fc.forward(x), activation);  // (B, T, 4C)
-    return observed(dropout.forward(c_proj.forward(hidden), mode), mode);
+    // The layers in one fused op: their hidden values (B, T, 4C) never leave the cache.
+    const Variable y = mlp(x, c_fc.weight, c_fc.bias, c_proj.weight, c_proj.bias, activation_of(activation));
+    return observed(dropout.forward(y, mode), mode);
   }
 };
 

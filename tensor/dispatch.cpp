@@ -17,6 +17,9 @@ void fill(KernelSet&);
 namespace avx512 {
 void fill(KernelSet&);
 }
+namespace avx512_bf16 {
+void bind_bf16(GemmKernels<float>&);
+}
 #endif
 
 namespace {
@@ -29,12 +32,22 @@ struct Candidate {
   Fill fill;
 };
 
+#if defined(__x86_64__)
+// The bf16 instructions serve matrix products alone: everything else is the avx512 set.
+void fill_avx512_bf16(KernelSet& set) {
+  avx512::fill(set);
+  set.name = "avx512_bf16";
+  avx512_bf16::bind_bf16(set.gemm_bf16);
+}
+#endif
+
 const std::vector<Candidate>& candidates() {
   static const std::vector<Candidate> list = {
     {"scalar", true, scalar::fill},
 #if defined(__x86_64__)
     {"avx2", cpu_features().avx2_fma, avx2::fill},
     {"avx512", cpu_features().avx512f, avx512::fill},
+    {"avx512_bf16", cpu_features().avx512_bf16, fill_avx512_bf16},
 #endif
   };
   return list;

@@ -33,10 +33,12 @@ inline Variable with_axis(const Variable& x, int axis) {
 // y = a b.   (..., M, K) x (..., K, N) -> (..., M, N); leading axes broadcast.
 //   da = dy b^T,   db = a^T dy      (the engine sums over broadcast axes)
 // A 1-D a is a row that disappears from the result, a 1-D b a column; two of them give a scalar.
-// Throws Error if the inner extents or the types differ.
+// Multiplies in matmul_precision(). Throws Error if the inner extents or the types differ.
 inline Variable matmul(const Variable& a, const Variable& b) {
-  return record("matmul", matmul(a.value(), b.value()), {a, b}, save(input(0), input(1)),
-                [](const Saved& s, const Variable& dy) {
+  const Precision precision = matmul_precision();
+  return record("matmul", matmul(a.value(), b.value(), precision), {a, b}, save(input(0), input(1)),
+                [precision](const Saved& s, const Variable& dy) {
+                  const ScopedMatmulPrecision scope(precision);
                   const bool row = s.input_shape(0).size() == 1, column = s.input_shape(1).size() == 1;
                   // Give vectors back the axis they lost, so that the two formulas cover every case.
                   const Variable x = row ? detail::with_axis(s.input(0), 0) : s.input(0);

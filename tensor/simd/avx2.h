@@ -65,6 +65,15 @@ struct Vec<float> {
   }
   friend Vec round(Vec a) { return _mm256_round_ps(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 
+  // Half of the last kept place is added, a little less if the kept part is even; the rest is cut off.
+  friend Vec round_to_bf16(Vec a) {
+    const __m256i bits = _mm256_castps_si256(a.v);
+    const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    const __m256i up = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
+    const __m256i kept = _mm256_and_si256(up, _mm256_set1_epi32(INT32_C(-0x10000)));
+    return select(is_nan(a), a, _mm256_castsi256_ps(kept));
+  }
+
   friend Mask<float> operator<(Vec a, Vec b) { return {_mm256_cmp_ps(a.v, b.v, _CMP_LT_OQ)}; }
   friend Mask<float> operator<=(Vec a, Vec b) { return {_mm256_cmp_ps(a.v, b.v, _CMP_LE_OQ)}; }
   friend Mask<float> operator>(Vec a, Vec b) { return b < a; }

@@ -75,6 +75,13 @@ struct Vec<float> {
   }
   friend Vec round(Vec a) { return _mm512_roundscale_ps(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 
+  // Half of the last kept place is added, a little less if the kept part is even; the rest is cut off.
+  friend Vec round_to_bf16(Vec a) {
+    const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits(a), 16), _mm512_set1_epi32(1));
+    const __m512i up = _mm512_add_epi32(bits(a), _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
+    return select(is_nan(a), a, from_bits(_mm512_and_si512(up, _mm512_set1_epi32(INT32_C(-0x10000)))));
+  }
+
   friend Mask<float> operator<(Vec a, Vec b) { return {_mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OQ)}; }
   friend Mask<float> operator<=(Vec a, Vec b) { return {_mm512_cmp_ps_mask(a.v, b.v, _CMP_LE_OQ)}; }
   friend Mask<float> operator>(Vec a, Vec b) { return b < a; }

@@ -69,6 +69,17 @@ struct Vec {
       return ::rint(a.v);
   }
 
+  // Half of the last kept place is added, a little less if the kept part is even; the rest is cut off.
+  friend Vec round_to_bf16(Vec a) {
+    static_assert(sizeof(T) == 4);
+    if (a.v != a.v) return a;
+    uint32_t bits;
+    memcpy(&bits, &a.v, 4);
+    bits = (bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff0000u;
+    memcpy(&a.v, &bits, 4);
+    return a;
+  }
+
   friend Mask<T> operator<(Vec a, Vec b) { return {a.v < b.v}; }
   friend Mask<T> operator<=(Vec a, Vec b) { return {a.v <= b.v}; }
   friend Mask<T> operator>(Vec a, Vec b) { return {a.v > b.v}; }

@@ -26,6 +26,9 @@
 //   any(m), all(m)                    bool
 //   select(m, a, b)                   m ? a : b in each lane; the lane not chosen may hold NaN
 //
+//   round_to_bf16(v)                  float only: the nearest number with 8 significant bits, ties to even; what
+//                                     bfloat16 can hold. NaN stays NaN
+//
 //   pow2(n)                           2^n for integral n, -126 <= n <= 127 (double: -1022 <= n <= 1023)
 //   exponent(x), mantissa(x)          e and m with x = m * 2^e, 1 <= m < 2, for finite normal x > 0
 //   scale2(x, n)                      x * 2^n, below; may round to a subnormal or overflow to infinity
