@@ -43,6 +43,8 @@ template <class From, class To>
 To convert(From value) {
   if constexpr (std::is_same_v<To, bool>)
     return value != From{0};
+  else if constexpr (std::is_same_v<To, BFloat16>)
+    return BFloat16(static_cast<float>(value));
   else
     return static_cast<To>(value);
 }
@@ -90,8 +92,8 @@ void copy_elements(const Tensor& source, Tensor& out) {
   check(source.shape() == out.shape(), "copy", "shapes differ: {} and {}", source.shape(), out.shape());
   if (source.numel() == 0) return;
   const Layout layout = merge(source, out);
-  visit_dtype(source.dtype(), [&](auto from) {
-    visit_dtype(out.dtype(), [&](auto to) {
+  visit_stored_dtype(source.dtype(), [&](auto from) {
+    visit_stored_dtype(out.dtype(), [&](auto to) {
       using To = decltype(to);
       To* target = reinterpret_cast<To*>(out.storage().data()) + out.offset();
       copy_typed(source.data<decltype(from)>(), target, layout);

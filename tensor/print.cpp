@@ -135,7 +135,7 @@ std::string to_string(const Tensor& x) {
   if (!x.defined()) return "tensor(undefined)";
   const std::string name = "tensor(";
   const bool summarize = x.numel() > kMaxElements;
-  bool names_type = x.dtype() == DType::f64 || x.dtype() == DType::i32;
+  bool names_type = x.dtype() != DType::f32 && x.dtype() != DType::boolean;
   std::string text = name;
   if (x.numel() == 0) {
     text += "[]";

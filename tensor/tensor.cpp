@@ -73,6 +73,7 @@ template Tensor Tensor::from(std::span<const float>, const Shape&);
 template Tensor Tensor::from(std::span<const double>, const Shape&);
 template Tensor Tensor::from(std::span<const std::int32_t>, const Shape&);
 template Tensor Tensor::from(std::span<const bool>, const Shape&);
+template Tensor Tensor::from(std::span<const BFloat16>, const Shape&);
 
 void Tensor::wrong_type(DType wanted) const {
   check(defined(), "data", "the tensor is undefined");
@@ -86,13 +87,13 @@ double Tensor::at(const Dims& index) const {
     check(index[i] >= 0 && index[i] < shape_[i], "at", "index {} is outside shape {}", index, shape_);
     position += index[i] * strides_[i];
   }
-  return visit_dtype(dtype_,
-                     [&](auto zero) { return static_cast<double>(data<decltype(zero)>()[position]); });
+  return visit_stored_dtype(dtype_,
+                            [&](auto zero) { return static_cast<double>(data<decltype(zero)>()[position]); });
 }
 
 double Tensor::item() const {
   check(defined() && numel_ == 1, "item", "needs exactly one element, shape is {}", shape_);
-  return visit_dtype(dtype_, [&](auto zero) { return static_cast<double>(*data<decltype(zero)>()); });
+  return visit_stored_dtype(dtype_, [&](auto zero) { return static_cast<double>(*data<decltype(zero)>()); });
 }
 
 template <class T>
@@ -105,6 +106,7 @@ template std::vector<float> Tensor::to_vector() const;
 template std::vector<double> Tensor::to_vector() const;
 template std::vector<std::int32_t> Tensor::to_vector() const;
 template std::vector<bool> Tensor::to_vector() const;
+template std::vector<BFloat16> Tensor::to_vector() const;
 
 Tensor Tensor::contiguous() const { return contiguous_ ? *this : clone(); }
 
@@ -122,7 +124,7 @@ Tensor Tensor::to(DType dtype) const {
 }
 
 void Tensor::fill_(double value) {
-  visit_dtype(dtype_, [&](auto zero) {
+  visit_stored_dtype(dtype_, [&](auto zero) {
     using T = decltype(zero);
     if (contiguous_)
       std::fill_n(mutable_data<T>(), numel_, static_cast<T>(value));

@@ -81,7 +81,8 @@ class Tensor {
   Tensor contiguous() const;
   // A row-major copy of the numbers.
   Tensor clone() const;
-  // A copy in another type (itself if the type is the same). Fractions are cut off; bool is value != 0.
+  // A copy in another type (itself if the type is the same). int: fractions are cut off; bool: value !=
+  // 0; bfloat16: rounded to the nearest, ties to even.
   Tensor to(DType dtype) const;
 
   // In place: every element = value; every element = the one of `source` (broadcast, converted).

@@ -6,6 +6,7 @@
 #if defined(MINIGPT_ISA_avx2)
 #include <immintrin.h>
 #include <stdint.h>
+#include <string.h>
 
 namespace minigpt::MINIGPT_ISA {
 
@@ -42,6 +43,15 @@ struct Vec<float> {
   static Vec broadcast(float x) { return x; }
   static Vec load(const float* p) { return _mm256_loadu_ps(p); }
   static Vec load_n(const float* p, int64_t n) { return _mm256_maskload_ps(p, first(n)); }
+  static Vec load_bf16(const uint16_t* p) {
+    const __m256i bits = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(bits, 16));
+  }
+  static Vec load_bf16_n(const uint16_t* p, int64_t n) {
+    uint16_t first_n[kWidth] = {};
+    memcpy(first_n, p, size_t(n) * sizeof *p);
+    return load_bf16(first_n);
+  }
   void store(float* p) const { _mm256_storeu_ps(p, v); }
   void store_n(float* p, int64_t n) const { _mm256_maskstore_ps(p, first(n), v); }
 

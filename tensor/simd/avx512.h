@@ -19,6 +19,7 @@
 #pragma GCC diagnostic pop
 #endif
 #include <stdint.h>
+#include <string.h>
 
 namespace minigpt::MINIGPT_ISA {
 
@@ -51,6 +52,15 @@ struct Vec<float> {
   static Vec broadcast(float x) { return x; }
   static Vec load(const float* p) { return _mm512_loadu_ps(p); }
   static Vec load_n(const float* p, int64_t n) { return _mm512_maskz_loadu_ps(first(n), p); }
+  static Vec load_bf16(const uint16_t* p) {
+    const __m512i bits_16 = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+    return from_bits(_mm512_slli_epi32(bits_16, 16));
+  }
+  static Vec load_bf16_n(const uint16_t* p, int64_t n) {
+    uint16_t first_n[kWidth] = {};
+    memcpy(first_n, p, size_t(n) * sizeof *p);
+    return load_bf16(first_n);
+  }
   void store(float* p) const { _mm512_storeu_ps(p, v); }
   void store_n(float* p, int64_t n) const { _mm512_mask_storeu_ps(p, first(n), v); }
 

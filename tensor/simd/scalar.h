@@ -30,6 +30,8 @@ struct Vec {
   static Vec broadcast(T x) { return x; }
   static Vec load(const T* p) { return *p; }
   static Vec load_n(const T* p, int64_t n) { return n > 0 ? *p : T(0); }
+  static Vec load_bf16(const uint16_t* p) { return from_bits(uint32_t(*p) << 16); }
+  static Vec load_bf16_n(const uint16_t* p, int64_t n) { return n > 0 ? load_bf16(p) : T(0); }
   void store(T* p) const { *p = v; }
   void store_n(T* p, int64_t n) const {
     if (n > 0) *p = v;

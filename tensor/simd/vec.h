@@ -12,6 +12,8 @@
 //   Vec<T>::load(p)                   W values from p, any alignment
 //   Vec<T>::load_n(p, n)              the first n, 0 <= n <= W; other lanes 0, memory beyond n not touched
 //   v.store(p), v.store_n(p, n)       the reverse
+//   Vec<float>::load_bf16(p)          W bfloat16 values from p, as their bits (uint16_t), any alignment; exact:
+//   Vec<float>::load_bf16_n(p, n)     bits << 16 are those of the float. The first n of them, as load_n
 //
 //   a + b, a - b, a * b, a / b, -a    lane by lane, IEEE; also +=, -=, *=, /=
 //   fma(a, b, c)                      a * b + c, rounded once where the hardware can, twice in scalar.h

@@ -2,6 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <bit>
+#include <cmath>
+
+#include "tensor/arithmetic.h"
+#include "tensor/print.h"
 #include "tests/tensor/layouts.h"
 #include "tests/tensor/row_testing.h"
 
@@ -24,6 +29,27 @@ TEST_CASE("copy_elements goes between any two layouts and types") {
         CHECK(wrong == 0);
       }
   }
+}
+
+TEST_CASE("float32 -> bfloat16 rounds to the nearest, ties to even; the way back is exact") {
+  const float x[] = {1.0f,        1.00390625f,     1.01171875f, 1.0039064f,
+                     -3.1415927f, 0x1.fffffep127f, -0.0f,       0x1p-133f};
+  // 1 + 2^-8 lies midway between 1 and 1 + 2^-7: the even one is 1; 1 + 3 * 2^-8 goes up for the same reason.
+  const std::vector<float> expected = {1, 1, 1.015625f, 1.0078125f, -3.140625f, INFINITY, -0.0f, 0x1p-133f};
+  const Tensor stored = Tensor::from<float>(x, {8}).to(DType::bf16);
+  CHECK(stored.to(DType::f32).to_vector<float>() == expected);
+  CHECK(std::signbit(stored.at({6})));
+  const Tensor nan = full({1}, std::bit_cast<float>(0x7fffffffu)).to(DType::bf16);
+  CHECK(std::isnan(nan.item()));
+}
+
+TEST_CASE("bfloat16 is a type for storage: arithmetic refuses it") {
+  const Tensor x = full({2, 2}, 1.5, DType::bf16);
+  CHECK(size_of(x.dtype()) == 2);
+  CHECK(x.to(DType::i32).to_vector<std::int32_t>() == std::vector<std::int32_t>{1, 1, 1, 1});
+  CHECK(to_string(x).find("dtype=torch.bfloat16") != std::string::npos);
+  CHECK(error_of([&] { add(x, x); }) ==
+        "[dtype] this operation does not take bfloat16: convert it to float32 first");
 }
 
 TEST_CASE("copying from an expanded source repeats its elements") {
