@@ -79,8 +79,8 @@ int run(int argc, char** argv) {
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::Throw);
   app.allow_extras();
   const std::pair<const char*, Command (*)(CLI::App&)> commands[] = {
-      {"train", add_train}, {"sample", add_sample},       {"eval", add_eval},
-      {"ngram", add_ngram}, {"gradcheck", add_gradcheck}, {"info", add_info},
+      {"train", add_train},         {"sample", add_sample}, {"eval", add_eval},   {"ngram", add_ngram},
+      {"gradcheck", add_gradcheck}, {"info", add_info},     {"bench", add_bench},
   };
   std::vector<Entry> entries;
   for (const auto& [name, add] : commands) {

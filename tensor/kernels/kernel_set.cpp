@@ -14,6 +14,7 @@ void bind(AttentionKernels<float>&), bind(AttentionKernels<double>&);
 void bind(LossKernels<float>&), bind(LossKernels<double>&);
 void bind(NormsKernels<float>&), bind(NormsKernels<double>&);
 void bind(OptimizerKernels<float>&), bind(OptimizerKernels<double>&);
+void bind(PeakKernels<float>&), bind(PeakKernels<double>&);
 void bind(RowsKernels<float>&), bind(RowsKernels<double>&);
 
 template <class T>
@@ -26,6 +27,7 @@ static void bind_all(Kernels<T>& k) {
   bind(k.loss);
   bind(k.norms);
   bind(k.optimizer);
+  bind(k.peak);
   bind(k.rows);
 }
 

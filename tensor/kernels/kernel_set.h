@@ -17,6 +17,7 @@
 #include "tensor/kernels/loss.h"
 #include "tensor/kernels/norms.h"
 #include "tensor/kernels/optimizer.h"
+#include "tensor/kernels/peak.h"
 #include "tensor/kernels/reduce.h"
 #include "tensor/kernels/rows.h"
 #include "tensor/kernels/unary.h"
@@ -33,6 +34,7 @@ struct Kernels {
   LossKernels<T> loss;
   NormsKernels<T> norms;
   OptimizerKernels<T> optimizer;
+  PeakKernels<T> peak;
   RowsKernels<T> rows;
 };
 

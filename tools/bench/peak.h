@@ -1,0 +1,12 @@
+#pragma once
+// What the arithmetic units can do, measured.
+
+#include <string_view>
+
+namespace minigpt::tools {
+
+// Multiply-adds in registers on `threads` threads at once: floating-point operations per second, all threads together.
+// Takes about `seconds`. 0 if minigpt's kernels have none for this type of number ("f32", "bf16").
+double measure_peak(std::string_view dtype, int threads, double seconds);
+
+}  // namespace minigpt::tools
