@@ -68,6 +68,9 @@ CpuFeatures detect() {
 CpuFeatures detect() {
   CpuFeatures f;
   f.brand = "unknown";
+#if defined(__aarch64__)
+  f.neon = true;  // the ABI passes floating point numbers in its registers
+#endif
   return f;
 }
 

@@ -20,6 +20,10 @@ void fill(KernelSet&);
 namespace avx512_bf16 {
 void bind_bf16(GemmKernels<float>&);
 }
+#elif defined(__aarch64__)
+namespace neon {
+void fill(KernelSet&);
+}
 #endif
 
 namespace {
@@ -48,6 +52,8 @@ const std::vector<Candidate>& candidates() {
     {"avx2", cpu_features().avx2_fma, avx2::fill},
     {"avx512", cpu_features().avx512f, avx512::fill},
     {"avx512_bf16", cpu_features().avx512_bf16, fill_avx512_bf16},
+#elif defined(__aarch64__)
+    {"neon", cpu_features().neon, neon::fill},
 #endif
   };
   return list;

@@ -2,9 +2,9 @@
 // Which instruction set the kernels use.
 //
 // Chosen once, at the first use, from CPUID and XGETBV (the operating system must save the wide registers
-// too). The environment variable MINIGPT_ISA=scalar|avx2|avx512|avx512_bf16 asks for a lower one; asking for one that the
-// CPU lacks is an Error. Results are bit-identical between runs on one kernel set, and agree within rounding
-// across sets.
+// too); on AArch64 it is NEON. The environment variable MINIGPT_ISA=scalar|avx2|avx512|avx512_bf16|neon asks for a lower
+// one; asking for one that the CPU lacks is an Error. Results are bit-identical between runs on one kernel
+// set, and agree within rounding across sets.
 
 #include <string>
 #include <string_view>

@@ -39,7 +39,7 @@ struct Kernels {
 };
 
 struct KernelSet {
-  const char* name;  // "scalar", "avx2", "avx512", "avx512_bf16"
+  const char* name;  // "scalar", "avx2", "avx512", "avx512_bf16", "neon"
   Kernels<float> f32;
   Kernels<double> f64;
   GemmKernels<float> gemm_bf16;  // products of factors rounded to bf16

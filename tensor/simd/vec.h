@@ -1,11 +1,11 @@
 #pragma once
 // Vec<T>: a register of T = float or double, written once per instruction set and used by every kernel.
 //
-// This header documents the contract; scalar.h (width 1) is its definition in plain C, and avx2.h and
-// avx512.h do the same thing on 8/4 and 16/8 lanes. Which one is included is a macro of the build: each
+// This header documents the contract; scalar.h (width 1) is its definition in plain C; avx2.h, avx512.h and
+// neon.h do the same thing on 8/4, 16/8 and 4/2 lanes. Which one is included is a macro of the build: each
 // kernel file is compiled once per set, in the namespace of that set (minigpt::scalar, minigpt::avx2, ...),
-// so that no two sets share a symbol. Only C headers and <immintrin.h> may be included here; see
-// kernels/kernel_set.h for the reason.
+// so that no two sets share a symbol. Only C headers, <immintrin.h> and <arm_neon.h> may be included here;
+// see kernels/kernel_set.h for the reason.
 //
 //   Vec<T>::kWidth                    number of lanes W
 //   Vec<T>(x), Vec<T>::broadcast(x)   x in every lane; a plain T converts by itself, as a formula expects
@@ -48,6 +48,8 @@
 #include "tensor/simd/avx512.h"
 #elif defined(MINIGPT_ISA_avx2)
 #include "tensor/simd/avx2.h"
+#elif defined(MINIGPT_ISA_neon)
+#include "tensor/simd/neon.h"
 #else
 #include "tensor/simd/scalar.h"
 #endif

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "tensor/dispatch.h"
+
 using namespace minigpt;
 
 TEST_CASE("wider instruction sets come only on top of narrower ones") {
@@ -10,6 +12,15 @@ TEST_CASE("wider instruction sets come only on top of narrower ones") {
   CHECK((!f.avx512_bf16 || f.avx512f));
   CHECK(&cpu_features() == &f);  // asked once
   CHECK_FALSE(f.brand.empty());
+}
+
+TEST_CASE("every AArch64 processor has NEON, and no other") {
+#if defined(__aarch64__)
+  CHECK(cpu_features().neon);
+  CHECK(available_kernel_sets() == std::vector<std::string>{"scalar", "neon"});
+#else
+  CHECK_FALSE(cpu_features().neon);
+#endif
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
