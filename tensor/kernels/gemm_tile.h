@@ -16,11 +16,16 @@ namespace minigpt::MINIGPT_ISA {
 //   AVX2      6 x 2 = 12 sums + 2 + 1 = 15 of 16 registers;   8 loads for 12 multiply-adds
 //   AVX-512  12 x 2 = 24 sums + 2 + 1 = 27 of 32;            14 loads for 24
 //   scalar    2 x 4 =  8 sums + 4 + 1 = 13 of 16
+//   NEON      6 x 4 = 24 sums + 4 + 1 = 29 of 32;            10 loads for 24
 // (14 x 2 would fit AVX-512 as well, but 12 divides the usual widths 384 and 768.)
 #if defined(MINIGPT_ISA_avx512)
 inline constexpr int kRegisters = 32, kRows = 12, kVecs = 2;
 #elif defined(MINIGPT_ISA_avx2)
 inline constexpr int kRegisters = 16, kRows = 6, kVecs = 2;
+#elif defined(MINIGPT_ISA_neon)
+// (8 x 3 takes 28 registers, but 11 loads, and 12 columns do not divide a head of 64. A core that starts 4
+// multiply-adds per cycle needs 16 sums, and has them.)
+inline constexpr int kRegisters = 32, kRows = 6, kVecs = 4;
 #else
 inline constexpr int kRegisters = 16, kRows = 2, kVecs = 4;
 #endif
