@@ -48,6 +48,12 @@ struct Vec<float> {
     const float32x4_t two = vcombine_f32(vld1_f32(p), vget_low_f32(zero));
     return n < 3 ? two : vld1q_lane_f32(p + 2, two, 2);
   }
+  static Vec load_bf16(const uint16_t* p) { return from_bits(vshll_n_u16(vld1_u16(p), 16)); }
+  static Vec load_bf16_n(const uint16_t* p, int64_t n) {
+    uint16_t first_n[4] = {};
+    for (int64_t i = 0; i < n; ++i) first_n[i] = p[i];
+    return load_bf16(first_n);
+  }
   void store(float* p) const { vst1q_f32(p, v); }
   void store_n(float* p, int64_t n) const {
     if (n == kWidth) return store(p);
