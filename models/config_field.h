@@ -18,6 +18,11 @@ struct Field {
     choices = std::move(values);
     return *this;
   }
+  // Folders written before this setting existed are complete without it; the default is what they did.
+  Field& added_later() {
+    required = false;
+    return *this;
+  }
 
   // A shorter name on the command line: "lr" for --lr.
   Field& also(const char* short_name) {
@@ -38,6 +43,7 @@ struct Field {
   std::string name;
   std::string help;
   std::string alias;
+  bool required = true;
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
   std::vector<std::string> choices;

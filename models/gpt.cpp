@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "autograd/checkpoint.h"
 #include "autograd/ops/cross_entropy.h"
 #include "autograd/ops/reshape.h"
 #include "tensor/views.h"
@@ -28,6 +29,10 @@ Gpt::Gpt(const GptConfig& c, Generator& rng) : config(c) {
   if (c.tie_weights) transformer.wte.weight = lm_head.weight;
   initialise(rng);
   stamp_paths(*this);
+  for (Block& b : transformer.h) {
+    block_parameters_.emplace_back();
+    for (const NamedParameter& p : named_parameters(b)) block_parameters_.back().push_back(p.variable);
+  }
 }
 
 // The constructor's default values were only drawn to keep PyTorch's stream; these are the ones that stay.
@@ -66,8 +71,23 @@ Variable Gpt::trunk(const Tensor& tokens, std::int64_t first_position, const Mod
   Variable x = transformer.wte.forward(tokens) + transformer.wpe.forward(positions);
   x = transformer.drop.observed(transformer.drop.forward(x, mode), mode);
   for (std::size_t i = 0; i < transformer.h.size(); ++i)
-    x = transformer.h[i].forward(x, mode, cache ? &cache->layers[i] : nullptr);
+    x = mode.recompute && !cache ? recomputed_block(i, x, mode)
+                                 : transformer.h[i].forward(x, mode, cache ? &cache->layers[i] : nullptr);
   return transformer.ln_f.observed(transformer.ln_f.forward(x), mode);
+}
+
+// The masks of the second computation must be those of the first: it starts from a copy of the stream.
+Variable Gpt::recomputed_block(std::size_t index, const Variable& x, const Mode& mode) const {
+  const Block& block = transformer.h[index];
+  const DropoutStream at_start = mode.dropout ? *mode.dropout : DropoutStream::counter(0);
+  return checkpoint(x, block_parameters_[index], [&block, at_start, mode](const Variable& in, bool again) {
+    if (!again) return block.forward(in, mode);
+    DropoutStream masks = at_start;
+    Mode quiet = mode;
+    quiet.observe = nullptr;
+    quiet.dropout = mode.dropout ? &masks : nullptr;
+    return block.forward(in, quiet);
+  });
 }
 
 Variable Gpt::forward(const Tensor& tokens, const Mode& mode) const {

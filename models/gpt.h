@@ -56,6 +56,8 @@ struct Gpt : Module {
  private:
   Variable trunk(const Tensor& tokens, std::int64_t first_position, const Mode& mode, KvCache* cache) const;
   void initialise(Generator& rng);
+  Variable recomputed_block(std::size_t index, const Variable& x, const Mode& mode) const;
+  std::vector<std::vector<Variable>> block_parameters_;
 };
 
 // nanoGPT's two groups: matrices decay, vectors (biases, norm weights) do not. The choice goes by shape: rank >= 2.

@@ -6,6 +6,9 @@ namespace minigpt {
 
 void TrainConfig::validate() const {
   learning_rate_schedule().validate();
+  check(dtype == "f32" || dtype == "bf16", "config", "dtype must be f32 or bf16, got {}", dtype);
+  check(!recompute || !torch_dropout || model.dropout == 0, "config",
+        "recompute cannot draw PyTorch's dropout masks a second time: leave out recompute or torch_dropout");
   check(!documents || batch_size == 1, "config",
         "documents are trained one a step: batch_size must be 1, got {}", batch_size);
 }

@@ -36,6 +36,8 @@ struct TrainConfig {
   std::int64_t save_every = 250;
   std::int64_t early_stop = 0;
   bool torch_dropout = false;
+  std::string dtype = "f32";
+  bool recompute = false;
 
   // The settings of the run; those of the model come first.
   template <class V>
@@ -78,11 +80,21 @@ struct TrainConfig {
           .between(0, 1e6),
       early_stop);
     v(Field("torch_dropout", "draw dropout masks from the random stream as PyTorch does"), torch_dropout);
+    v(Field("dtype", "factors of matrix products; sums, weights and optimiser stay in f32")
+          .one_of({"f32", "bf16"})
+          .added_later(),
+      dtype);
+    v(Field("recompute",
+            "keep one tensor per block for the backward pass and compute the rest again: less "
+            "memory, a quarter more time")
+          .added_later(),
+      recompute);
   }
 
   // Throws Error unless the settings fit together.
   void validate() const;
   Schedule learning_rate_schedule() const;
+  Precision matmul_precision() const { return dtype == "bf16" ? Precision::bf16 : Precision::full; }
   AdamOptions adam_options() const { return {beta1, beta2, adam_eps, true}; }
 };
 

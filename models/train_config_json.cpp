@@ -31,7 +31,7 @@ class Reader {
     names_.push_back(field.name);
     const auto found = json_.find(field.name);
     if (found == json_.end()) {
-      check(!complete_, "config", "{}: {} is missing", source_, field.name);
+      check(!complete_ || !field.required, "config", "{}: {} is missing", source_, field.name);
       return;
     }
     read(field, *found, value);

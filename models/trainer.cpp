@@ -101,6 +101,7 @@ StepReport Trainer::update() {
   report.step = state_.step;
   report.learning_rate = schedule_.at(state_.step);
   const std::int64_t micro = config_.micro_batches;
+  const ScopedMatmulPrecision precision(config_.matmul_precision());
   optimizer_->set_learning_rate(report.learning_rate);
   optimizer_->zero_grad();
   for (std::int64_t i = 0; i < micro; ++i) {
@@ -108,6 +109,7 @@ StepReport Trainer::update() {
     Mode mode;
     mode.training = true;
     mode.dropout = &dropout_;
+    mode.recompute = config_.recompute;
     report.tokens += batch_.inputs.numel();
     Variable loss = model_->loss(batch_.inputs, batch_.targets, mode);
     report.loss = loss.item();
@@ -144,6 +146,7 @@ std::string Trainer::bad_weight() const {
 std::optional<double> Trainer::mean_loss(Split split, Generator* rng) {
   if (split == Split::kValidation && !data_.has_validation()) return std::nullopt;
   const NoGrad no_grad;
+  const ScopedMatmulPrecision precision(config_.matmul_precision());
   double total = 0;
   for (std::int64_t i = 0; i < config_.eval_batches && !interrupted(); ++i) {
     const TokenBatch batch = data_.eval_batch(split, i, config_.eval_batches, rng);

@@ -28,6 +28,7 @@ class DropoutStream;
 struct Mode {
   bool training = false;             // dropout on
   DropoutStream* dropout = nullptr;  // where masks come from; needed when training with dropout > 0
+  bool recompute = false;  // keep only the input of each block, and compute it again for its gradients
   // If set, called with the path of a module and each of its outputs, for looking inside.
   const std::function<void(const char* path, const Variable& output)>* observe = nullptr;
 };

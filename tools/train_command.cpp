@@ -14,6 +14,7 @@
 #include "tools/commands.h"
 #include "tools/folder_lock.h"
 #include "tools/interrupt.h"
+#include "tools/process_memory.h"
 #include "tools/progress.h"
 #include "tools/train_setup.h"
 
@@ -69,6 +70,8 @@ void print_end(const TrainSetup& setup, Trainer& trainer, const TrainData& data,
   if (state.best_loss)
     fmt::print("best evaluation: {:.4f} at step {}; its weights are what sample and eval use\n",
                *state.best_loss, state.best_step);
+  fmt::print("peak memory: {:.0f} MB, of which tensors {:.0f} MB\n", peak_process_mb(),
+             static_cast<double>(memory_stats().peak_bytes) / 1e6);
   fmt::print("model saved in {}\n", setup.folder.path().string());
   fmt::print("  minigpt sample --model {}\n", setup.folder.path().string());
 }
