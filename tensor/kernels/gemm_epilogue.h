@@ -1,5 +1,5 @@
 #pragma once
-// The activation that follows a matrix product, applied while the block is still in the cache, and its backward.
+// The activation that follows a matrix product, applied to each block while it is in the cache, and its backward.
 
 #include "tensor/kernels/gemm.h"
 #include "tensor/simd/activation.h"

@@ -35,18 +35,25 @@ inline int64_t packed_depth(int64_t depth, int64_t unit) { return (depth + unit 
 // width W: the last store of a step then spills over the start of the next one, which is written afterwards.
 // Only the very last step must not write past its end.
 
-// The values of a step are contiguous in memory. The first of them, x, may be followed by more panels.
+// Steps [first, last). The values of a step are contiguous in memory; `readable` of them exist, which may be more
+// than the panel's `width`: whole registers are then loaded, and what is too much is overwritten or cut off.
 template <class Source, class T>
-void pack_steps(int64_t width, int64_t valid, int64_t first, int64_t last, int64_t depth, const T* x,
+void pack_steps(int64_t width, int64_t readable, int64_t first, int64_t last, int64_t depth, const T* x,
                 int64_t depth_stride, T* out) {
   constexpr int64_t W = Vec<T>::kWidth, U = Source::kUnit;
   const int64_t steps = packed_depth(depth, U);
+  const bool whole = readable >= (width + W - 1) / W * W;
   for (int64_t p = first; p < last; ++p) {
     const T* row = x + p * U * depth_stride;
     const int64_t deep = at_most(depth - p * U, U);
     T* target = out + p * width;
+    if (whole && p + 1 < steps) {
+      for (int64_t i = 0; i < width; i += W) Source::across(row + i, depth_stride, deep, W).store(target + i);
+      continue;
+    }
     for (int64_t i = 0; i < width; i += W) {
-      const Vec<T> v = Source::across(row + i, depth_stride, deep, valid > i ? at_most(valid - i, W) : 0);
+      const int64_t lanes = readable > i ? at_most(readable - i, W) : 0;
+      const Vec<T> v = Source::across(row + i, depth_stride, deep, lanes);
       if (i + W <= width || p + 1 < steps)
         v.store(target + i);
       else
@@ -97,8 +104,8 @@ void pack(int64_t width, int64_t count, int64_t depth, const T* x, int64_t strid
     constexpr int64_t kSteps = 8;
     for (int64_t p = 0; p < steps; p += kSteps)
       for (int64_t i = 0, j = 0; i < count; i += width, ++j)
-        pack_steps<Source>(width, at_most(count - i, width), p, at_most(p + kSteps, steps), depth, x + i,
-                           depth_stride, out + j * panel);
+        pack_steps<Source>(width, count - i, p, at_most(p + kSteps, steps), depth, x + i, depth_stride,
+                           out + j * panel);
     return;
   }
   for (int64_t i = 0; i < count; i += width, x += width * stride, out += panel) {

@@ -118,22 +118,19 @@ template <class Product, class T, int NV, bool kMasked>
 void panel(const GemmBlock<T>& g, const T* b, int64_t column, int64_t lanes) {
   const T* a = g.a;
   const T* bias = g.bias ? g.bias + column : nullptr;
-  T* c = g.c + column;
-  int64_t rows = g.m;
-  for (; rows >= kRows; rows -= kRows, a += g.a_tile, c += kRows * g.ldc)
-    tile<Product, T, kRows, NV, kMasked>(g, a, b, c, bias, lanes);
+  int64_t row = 0;
+  const auto next = [&](auto rows, int64_t a_step) {
+    T* c = g.c + row * g.ldc + column;
+    tile<Product, T, decltype(rows)::kValue, NV, kMasked>(g, a, b, c, bias, lanes);
+    a += a_step;
+    row += rows;
+  };
+  while (g.m - row >= kRows) next(Index<kRows>{}, g.a_tile);
   if constexpr (kRows > 4)
-    for (; rows >= 4; rows -= 4, a += 4 * g.a_row, c += 4 * g.ldc)
-      tile<Product, T, 4, NV, kMasked>(g, a, b, c, bias, lanes);
+    while (g.m - row >= 4) next(Index<4>{}, 4 * g.a_row);
   if constexpr (kRows > 2)
-    for (; rows >= 2; rows -= 2, a += 2 * g.a_row, c += 2 * g.ldc)
-      tile<Product, T, 2, NV, kMasked>(g, a, b, c, bias, lanes);
-  if (rows > 0) tile<Product, T, 1, NV, kMasked>(g, a, b, c, bias, lanes);
-
-  if (g.activation != Activation::none) {
-    const int64_t columns = kMasked ? (NV - 1) * Vec<T>::kWidth + lanes : NV * Vec<T>::kWidth;
-    activate(g.activation, g.m, columns, g.c + column, g.kept ? g.kept + column : nullptr, g.ldc);
-  }
+    while (g.m - row >= 2) next(Index<2>{}, 2 * g.a_row);
+  if (g.m > row) next(Index<1>{}, 0);
 }
 
 // The last panel may be narrower: as many vectors as it needs, the last one masked.
@@ -152,6 +149,7 @@ void block(const GemmBlock<T>& g) {
   for (; j + kColumns<T> <= g.n; j += kColumns<T>, b += g.b_panel)
     panel<Product, T, kVecs, false>(g, b, j, 0);
   if (j < g.n) last_panel<Product>(g, b, j);
+  activate(g.activation, g.m, g.n, g.c, g.kept, g.ldc);
 }
 
 }  // namespace minigpt::MINIGPT_ISA

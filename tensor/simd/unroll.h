@@ -10,6 +10,7 @@ namespace minigpt::MINIGPT_ISA {
 
 template <int I>
 struct Index {
+  static constexpr int kValue = I;
   constexpr operator int() const { return I; }
 };
 
