@@ -13,7 +13,7 @@ Gpt::Gpt(const GptConfig& c, Generator& rng) : config(c) {
   c.validate();
   // The order of these lines is the order of PyTorch's draws.
   transformer.wte = Embedding(c.vocab_size, c.n_embd, rng);
-  transformer.wpe = Embedding(c.block_size, c.n_embd, rng);
+  if (!c.rotary()) transformer.wpe = Embedding(c.block_size, c.n_embd, rng);
   transformer.drop = Dropout(c.dropout);
   BlockOptions block;
   block.n_embd = c.n_embd;
@@ -23,6 +23,8 @@ Gpt::Gpt(const GptConfig& c, Generator& rng) : config(c) {
   block.norm = c.norm_kind();
   block.norm_gain = c.norm_gain;
   block.activation = c.activation_kind();
+  block.qk_norm = c.qk_norm;
+  if (c.rotary()) block.rotary_table = rotary_table(c.block_size, c.n_embd / c.n_head);
   for (std::int64_t i = 0; i < c.n_layer; ++i) transformer.h.emplace_back(block, rng);
   transformer.ln_f = Norm(block.norm, c.n_embd, c.norm_gain, c.bias);
   lm_head = Linear(c.n_embd, c.vocab_size, false, rng);
@@ -43,7 +45,7 @@ void Gpt::initialise(Generator& rng) {
     if (layer.bias.defined()) init::zeros_(layer.bias);
   };
   init::normal_(transformer.wte.weight, 0, std, rng);  // if tied, overwritten through lm_head below
-  init::normal_(transformer.wpe.weight, 0, std, rng);
+  if (!config.rotary()) init::normal_(transformer.wpe.weight, 0, std, rng);
   for (Block& block : transformer.h) {
     draw(block.attn.c_attn);
     draw(block.attn.c_proj);
@@ -51,6 +53,14 @@ void Gpt::initialise(Generator& rng) {
     draw(block.mlp.c_proj);
   }
   draw(lm_head);
+  // With zeros every block begins as the identity: the first steps train the read-out alone (Zhang et al. 2019, "Fixup").
+  if (config.zero_init) {
+    for (Block& block : transformer.h) {
+      init::zeros_(block.attn.c_proj.weight);
+      init::zeros_(block.mlp.c_proj.weight);
+    }
+    return;
+  }
   // Each block adds two branches to the residual stream; scaling their last matrices by 1/sqrt(2 L) keeps its variance
   // from growing with depth (Radford et al. 2019, section 2.3).
   const double branch_std = std / std::sqrt(2.0 * static_cast<double>(config.n_layer));
@@ -67,8 +77,9 @@ Variable Gpt::trunk(const Tensor& tokens, std::int64_t first_position, const Mod
   check(tokens.dim(1) >= 1 && t_end <= config.block_size, "gpt",
         "{} positions, but the context holds 1 to {}", t_end, config.block_size);
   const Scope scope(transformer.path);
-  const Tensor positions = slice(arange(t_end), 0, first_position, t_end).contiguous();
-  Variable x = transformer.wte.forward(tokens) + transformer.wpe.forward(positions);
+  Variable x = transformer.wte.forward(tokens);
+  if (!config.rotary())
+    x = x + transformer.wpe.forward(slice(arange(t_end), 0, first_position, t_end).contiguous());
   x = transformer.drop.observed(transformer.drop.forward(x, mode), mode);
   for (std::size_t i = 0; i < transformer.h.size(); ++i)
     x = mode.recompute && !cache ? recomputed_block(i, x, mode)

@@ -41,6 +41,10 @@ void GptConfig::validate() const {
   check(dropout >= 0 && dropout <= 1, "config", "dropout must be in [0, 1], got {}", dropout);
   norm_kind();
   activation_kind();
+  check(positions == "learned" || positions == "rotary", "config",
+        "positions must be learned or rotary, got {}", positions);
+  check(positions == "learned" || n_embd / n_head % 2 == 0, "config",
+        "rotary positions need heads of an even size: {} / {} = {}", n_embd, n_head, n_embd / n_head);
   // Every extent is bounded before memory is asked for; 2^33 weights would be 32 GiB.
   const double weights =
       static_cast<double>(n_layer) * 12.0 * static_cast<double>(n_embd) * static_cast<double>(n_embd) +

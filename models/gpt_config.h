@@ -22,6 +22,9 @@ struct GptConfig {
   std::string activation = "gelu";
   bool tie_weights = true;
   double init_std = 0.02;
+  std::string positions = "learned";
+  bool qk_norm = false;
+  bool zero_init = false;
 
   // Names, ranges and explanations, once for the command line, config.json and --help.
   template <class V>
@@ -40,11 +43,18 @@ struct GptConfig {
       activation);
     v(Field("tie_weights", "use the token embedding as the output matrix too"), tie_weights);
     v(Field("init_std", "standard deviation of the initial weights").between(0, 10), init_std);
+    v(Field("positions", "learned: a vector per position; rotary: queries and keys turned by it")
+          .one_of({"learned", "rotary"})
+          .added_later(),
+      positions);
+    v(Field("qk_norm", "normalise queries and keys of each head").added_later(), qk_norm);
+    v(Field("zero_init", "start the last matrix of every branch at zero").added_later(), zero_init);
   }
 
   // Throws Error unless the parts fit together (n_head divides n_embd, ...), before anything is allocated.
   void validate() const;
   NormKind norm_kind() const;
+  bool rotary() const { return positions == "rotary"; }
   ActivationKind activation_kind() const;
 };
 

@@ -24,6 +24,9 @@ struct TrainConfig {
   std::int64_t warmup_steps = 100;
   std::int64_t lr_decay_steps = 2000;
   std::int64_t decay_steps = 500;
+  std::string optimizer = "adamw";
+  double muon_momentum = 0.95;
+  double muon_scale = 0.2;
   double beta1 = 0.9;
   double beta2 = 0.99;
   double adam_eps = 1e-8;
@@ -61,6 +64,14 @@ struct TrainConfig {
           .between(1, kMany),
       lr_decay_steps);
     v(Field("decay_steps", "wsd only: length of the final decline").between(0, kMany), decay_steps);
+    v(Field("optimizer", "muon: orthogonalised steps for the matrices of the blocks, AdamW for the rest")
+          .one_of({"adamw", "muon"})
+          .added_later(),
+      optimizer);
+    v(Field("muon_momentum", "Muon: memory of the gradient's average").between(0, 0.999999).added_later(),
+      muon_momentum);
+    v(Field("muon_scale", "Muon: size of its steps, per unit of rate").between(1e-9, 1e3).added_later(),
+      muon_scale);
     v(Field("beta1", "AdamW: memory of the gradient's average").between(0, 0.999999), beta1);
     v(Field("beta2", "AdamW: memory of the squared gradient's average").between(0, 0.999999), beta2);
     v(Field("adam_eps", "AdamW: added to the denominator").between(0, 1), adam_eps);

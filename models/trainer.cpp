@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "autograd/ops/mul.h"
+#include "models/train_optimizer.h"
 #include "tensor/dispatch.h"
 #include "tensor/reduce.h"
 
@@ -19,8 +20,7 @@ Trainer::Trainer(const TrainConfig& config, const CharTokenizer& tokenizer, cons
   config_.validate();
   model_ = std::make_unique<Gpt>(config_.model, rng_);
   parameters_ = model_->parameters();
-  optimizer_ = std::make_unique<Adam>(decay_groups(parameters_, config.learning_rate, config.weight_decay),
-                                      config.adam_options());
+  optimizer_ = make_optimizer(config_, parameters_);
   batch_ = data_.train_batch(0, rng_);
   state_.text_fingerprint = data_.fingerprint();
 }

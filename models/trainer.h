@@ -81,7 +81,7 @@ class Trainer {
   Generator rng_;
   std::unique_ptr<Gpt> model_;
   std::vector<NamedParameter> parameters_;
-  std::unique_ptr<Adam> optimizer_;
+  std::unique_ptr<Optimizer> optimizer_;
   DropoutStream dropout_;
   Schedule schedule_;
   TokenBatch batch_;  // drawn, not used yet

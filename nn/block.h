@@ -15,6 +15,8 @@ struct BlockOptions {
   NormKind norm = NormKind::layer;
   bool norm_gain = true;
   ActivationKind activation = ActivationKind::gelu;
+  bool qk_norm = false;
+  Tensor rotary_table;  // of tensor/rotary.h, shared by all blocks; undefined for none
 };
 
 // x = x + attn(ln_1(x));  x = x + mlp(ln_2(x)).   x: (B, T, C)
@@ -31,7 +33,10 @@ struct Block : Module {
       : ln_1(o.norm, o.n_embd, o.norm_gain, o.bias),
         attn(o.n_embd, o.n_head, o.bias, o.dropout, rng),
         ln_2(o.norm, o.n_embd, o.norm_gain, o.bias),
-        mlp(o.n_embd, o.bias, o.dropout, o.activation, rng) {}
+        mlp(o.n_embd, o.bias, o.dropout, o.activation, rng) {
+    attn.qk_norm = o.qk_norm;
+    attn.rotary_table = o.rotary_table;
+  }
 
   template <class V>
   void visit(V&& v) {

@@ -2,6 +2,9 @@
 // Multi-head causal self-attention: the half of a transformer block in which positions look at each other.
 
 #include "autograd/ops/causal_attention.h"
+#include "autograd/ops/concat.h"
+#include "autograd/ops/rms_norm.h"
+#include "autograd/ops/rotary.h"
 #include "nn/attention/kv_cache.h"
 #include "nn/dropout.h"
 #include "nn/linear.h"
@@ -16,6 +19,8 @@ struct CausalSelfAttention : Module {
   Linear c_attn, c_proj;
   Dropout attn_dropout, resid_dropout;
   std::int64_t n_head = 1;
+  bool qk_norm = false;
+  Tensor rotary_table;  // undefined: positions are learned embeddings, added before the first block
 
   CausalSelfAttention() = default;
   CausalSelfAttention(std::int64_t c, std::int64_t heads, bool bias, double p, Generator& rng)
@@ -39,13 +44,24 @@ struct CausalSelfAttention : Module {
   // other, and are appended. Generation only: no gradient flows through a cache.
   Variable forward(const Variable& x, const Mode& mode, KvCache::Layer* cache = nullptr) const {
     const Scope scope(path);
-    const Variable qkv = c_attn.forward(x);  // (B, T, 3C)
+    const Variable qkv = prepared(c_attn.forward(x), cache ? cache->length : 0);  // (B, T, 3C)
     if (cache) return c_proj.forward(Variable(cache->attend(qkv.value(), n_head)));
     DropoutMask mask;
     if (mode.training && attn_dropout.p > 0)
       mask = attn_dropout.draw({x.dim(0), n_head, x.dim(1), x.dim(1)}, mode);
     const Variable merged = causal_attention(qkv, static_cast<int>(n_head), mask);  // (B, T, C)
     return observed(resid_dropout.forward(c_proj.forward(merged), mode), mode);
+  }
+
+ private:
+  Variable prepared(Variable qkv, std::int64_t first_position) const {
+    if (qk_norm) {
+      const std::int64_t B = qkv.dim(0), T = qkv.dim(1), C = qkv.dim(2) / 3;
+      const std::vector<Variable> parts = split(qkv, {2 * C, C}, 2);
+      const Variable normed = rms_norm(reshape(parts[0], {B, T, 2 * n_head, C / n_head}), Variable());
+      qkv = concat({reshape(normed, {B, T, 2 * C}), parts[1]}, 2);
+    }
+    return rotary_table.defined() ? rotary(qkv, n_head, rotary_table, first_position) : qkv;
   }
 };
 

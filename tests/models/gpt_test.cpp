@@ -207,26 +207,30 @@ TEST_CASE("gpt: targets of -1 are left out of the mean") {
 }
 
 TEST_CASE("gpt: the cache gives the logits of the last position, in any pieces") {
-  const GptConfig config = tiny_config();
-  Generator rng(1);
-  Gpt gpt(config, rng);
-  convert_parameters(gpt, DType::f64);
-  const Tensor tokens = tokens_for(config, 2, config.block_size);
-  const Tensor all = gpt.forward(tokens).value();
-  KvCache cache = gpt.make_cache(2);
-  CHECK(cache.capacity() == config.block_size);
-  for (std::int64_t t = 0; t < config.block_size; ++t) {
-    const std::vector<double> step =
-        gpt.next_logits(slice(tokens, 1, t, t + 1).contiguous(), cache).to_vector<double>();
-    const std::vector<double> whole = select(all, 1, t).contiguous().to_vector<double>();
-    for (std::size_t i = 0; i < step.size(); ++i) REQUIRE(std::abs(step[i] - whole[i]) <= 1e-13);
+  for (const char* positions : {"learned", "rotary"}) {
+    GptConfig config = tiny_config();
+    config.positions = positions;
+    config.qk_norm = config.rotary();
+    const Gpt gpt = test::lively_model(config, 1);
+    const Tensor tokens = tokens_for(config, 2, config.block_size);
+    const Tensor all = gpt.forward(tokens).value();
+    for (const std::int64_t piece : {1, 2}) {
+      KvCache cache = gpt.make_cache(2);
+      CHECK(cache.capacity() == config.block_size);
+      for (std::int64_t t = 0; t < config.block_size; t += piece) {
+        const std::vector<double> step =
+            gpt.next_logits(slice(tokens, 1, t, t + piece).contiguous(), cache).to_vector<double>();
+        const std::vector<double> whole = select(all, 1, t + piece - 1).contiguous().to_vector<double>();
+        for (std::size_t i = 0; i < step.size(); ++i) REQUIRE(std::abs(step[i] - whole[i]) <= 1e-12);
+      }
+      CHECK_THROWS_AS(gpt.next_logits(slice(tokens, 1, 0, 1).contiguous(), cache), Error);
+    }
   }
-  CHECK_THROWS_AS(gpt.next_logits(slice(tokens, 1, 0, 1).contiguous(), cache), Error);
 }
 
 // Every kind of part once: all gradients of all parameters, element by element.
 TEST_CASE("gpt: every gradient of every parameter agrees with finite differences") {
-  std::vector<GptConfig> configs(4, tiny_config());
+  std::vector<GptConfig> configs(5, tiny_config());
   configs[1].bias = false;
   configs[1].tie_weights = false;
   configs[1].activation = "gelu_tanh";
@@ -235,6 +239,8 @@ TEST_CASE("gpt: every gradient of every parameter agrees with finite differences
   configs[3].norm = "rms";
   configs[3].norm_gain = false;
   configs[3].activation = "relu_squared";
+  configs[4].positions = "rotary";
+  configs[4].qk_norm = true;
   for (const GptConfig& config : configs) {
     INFO(config.norm << " " << config.activation);
     Gpt gpt = test::lively_model(config, 3);

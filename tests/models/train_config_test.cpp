@@ -1,6 +1,7 @@
 #include "models/train_config.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
@@ -53,6 +54,21 @@ TEST_CASE("config: a file may name a few fields; the others stay") {
   CHECK(config.model.norm == "rms");
   CHECK(contains(refusal(R"({"steps": 7})", true), "c.json: not a minigpt config"));
   CHECK(contains(refusal(R"({"format": "minigpt-config", "version": 1, "steps": 7})", true), "is missing"));
+}
+
+TEST_CASE("config: a whole file written before a setting existed is complete, and means what it meant then") {
+  TrainConfig config = preset("nanogpt-baby");
+  config.model.vocab_size = 65;
+  std::string old = to_json(config);
+  for (const char* added :
+       {"positions", "qk_norm", "zero_init", "optimizer", "muon_momentum", "muon_scale"}) {
+    const std::size_t start = old.find(fmt::format("  \"{}\"", added));
+    REQUIRE(start != std::string::npos);
+    old.erase(start, old.find('\n', start) + 1 - start);
+  }
+  TrainConfig back;
+  apply_json(back, old, "c.json", true);
+  CHECK(to_json(back) == to_json(config));
 }
 
 TEST_CASE("config: an unknown name is refused with the nearest known one") {

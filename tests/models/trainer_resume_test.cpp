@@ -57,18 +57,21 @@ TEST_CASE("resume: in two or four parts, the same batches, losses and bits as in
     bool torch_dropout, documents;
     std::int64_t micro_batches;
     const char* eval_mode;
+    const char* optimizer = "adamw";
   };
   for (const Variant& v :
        {Variant{"counter dropout", false, false, 1, "batches"},
         Variant{"torch dropout", true, false, 1, "batches"},
         Variant{"micro-batches", true, false, 2, "batches"}, Variant{"windows", false, false, 1, "windows"},
-        Variant{"documents", true, true, 1, "batches"}}) {
+        Variant{"documents", true, true, 1, "batches"},
+        Variant{"muon", false, false, 1, "windows", "muon"}}) {
     INFO(v.name);
     TrainConfig config = tiny_run();
     config.torch_dropout = v.torch_dropout;
     config.documents = v.documents;
     config.micro_batches = v.micro_batches;
     config.eval_mode = v.eval_mode;
+    config.optimizer = v.optimizer;
     config.save_every = 1;
     if (v.documents) config.batch_size = 1;
     const TinyData tiny(config,
