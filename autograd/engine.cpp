@@ -107,6 +107,7 @@ class Pass {
 
   void run() {
     const detail::Recording mode(create_graph_);
+    const ProfileBackward phase;
     while (!queue_.empty()) {
       std::pop_heap(queue_.begin(), queue_.end(), younger_last);
       const Ref<Node> node = std::move(queue_.back());
@@ -175,6 +176,7 @@ class Pass {
       send(edge.node, edge.leaf, std::move(gradient));
     }
     if (!retain_graph_) node.release();
+    profile_backward(node.op);
   }
 
   struct Collected {

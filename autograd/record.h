@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "autograd/node.h"
+#include "autograd/profile.h"
 
 namespace minigpt {
 
@@ -69,6 +70,7 @@ inline bool any_requires_grad(const Variable* inputs, std::size_t count) {
 template <class... Items, class Backward>
 Variable record(const char* op, Tensor value, const Variable* inputs, std::size_t count,
                 SaveList<Items...> list, Backward backward) {
+  profile_mark(op);
   if (!recording() || !detail::any_requires_grad(inputs, count)) return Variable(std::move(value));
   const auto keep = [&](const auto&... item) {
     return std::array<SavedTensor, sizeof...(Items)>{detail::save_item(inputs, value, item)...};

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "autograd/ops/mul.h"
+#include "autograd/profile.h"
 #include "models/train_optimizer.h"
 #include "tensor/dispatch.h"
 #include "tensor/reduce.h"
@@ -97,6 +98,7 @@ StopReason Trainer::run(const ModelFolder* folder, TrainListener& listener,
 }
 
 StepReport Trainer::update() {
+  profile_mark("between steps");
   StepReport report;
   report.step = state_.step;
   report.learning_rate = schedule_.at(state_.step);
@@ -104,6 +106,7 @@ StepReport Trainer::update() {
   const ScopedMatmulPrecision precision(config_.matmul_precision());
   optimizer_->set_learning_rate(report.learning_rate);
   optimizer_->zero_grad();
+  profile_mark("zero_grad");
   for (std::int64_t i = 0; i < micro; ++i) {
     dropout_.begin(static_cast<std::uint64_t>(state_.step), static_cast<std::uint32_t>(i));
     Mode mode;
@@ -116,9 +119,12 @@ StepReport Trainer::update() {
     if (!std::isfinite(report.loss))
       stop_not_finite(fmt::format("the loss is {}{}", report.loss, bad_weight()));
     batch_ = data_.train_batch(state_.step * micro + i + 1, rng_);
+    profile_mark("next batch");
     (micro == 1 ? loss : loss * (1.0 / static_cast<double>(micro))).backward();
+    profile_mark("gradients of leaves");
   }
   report.grad_norm = grad_norm(parameters_);
+  profile_mark("grad_norm");
   if (!std::isfinite(report.grad_norm)) {
     for (const NamedParameter& p : parameters_)
       if (p.variable.has_grad() && !all_finite(p.variable.grad().value()))
@@ -126,6 +132,7 @@ StepReport Trainer::update() {
     stop_not_finite("the gradient norm overflows");
   }
   optimizer_->step(config_.grad_clip > 0 ? clip_factor(report.grad_norm, config_.grad_clip) : 1.0);
+  profile_mark("optimizer");
   ++state_.step;
   return report;
 }

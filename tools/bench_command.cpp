@@ -4,10 +4,17 @@
 
 #include <algorithm>
 
+#include "models/text_file.h"
+#include "models/utf8.h"
 #include "tensor/parallel.h"
 #include "tools/arguments.h"
 #include "tools/bench/matmul.h"
+#include "tools/bench/memory.h"
+#include "tools/bench/ops.h"
+#include "tools/bench/sample.h"
+#include "tools/bench/train.h"
 #include "tools/bench/worker.h"
+#include "tools/builtin_text.h"
 #include "tools/commands.h"
 
 namespace minigpt::tools {
@@ -100,6 +107,153 @@ Command add_matmul(CLI::App& app) {
   return [o] { return run_matmul(*o); };
 }
 
+// What most benchmarks take.
+struct CommonOptions {
+  std::string preset = "nanogpt-cpu";
+  TextOption threads, vocabulary, dtype;
+  bool json = false;
+
+  void add_preset(CLI::App& app) {
+    std::string names;
+    for (const std::string& name : preset_names()) names += (names.empty() ? "" : ", ") + name;
+    app.add_option("--preset", preset, "the model and its recipe: " + names)
+        ->type_name("NAME")
+        ->capture_default_str();
+  }
+  void add_vocabulary(CLI::App& app) {
+    add_text_option(app, vocabulary, "--vocabulary", "INT", "symbols (1 to 1000000)", "65");
+  }
+  void add_rest(CLI::App& app) {
+    add_text_option(app, dtype, "--dtype", "NAME", "type of number: f32", "f32");
+    add_threads_option(app, threads);
+    app.add_flag("--json", json, "print one JSON object a line");
+  }
+  void apply() const {
+    check(dtype.text == "f32", "option", "--dtype: '{}' is not one of f32", dtype.text);
+    apply_threads(threads);
+  }
+  TrainConfig config() const {
+    TrainConfig c = minigpt::preset(preset);
+    if (!vocabulary.name.empty()) c.model.vocab_size = vocabulary.whole(1, 1e6);
+    return c;
+  }
+};
+
+Command add_ops(CLI::App& app) {
+  struct OpsOptions : CommonOptions {
+    TextOption shape, heads, milliseconds;
+    std::string only;
+  };
+  auto o = std::make_shared<OpsOptions>();
+  app.description(
+      "Times single operations, forward and with their backward pass, and the cost of recording one.");
+  add_text_option(app, o->shape, "--shape", "BxTxC", "batch, context, channels (each 1 to 65536)",
+                  "12x64x384");
+  add_text_option(app, o->heads, "--heads", "INT", "attention heads; must divide C (1 to 1024)", "6");
+  add_text_option(app, o->milliseconds, "--slice", "MS", "milliseconds for each figure (0.1 to 10000)",
+                  "100");
+  app.add_option("--only", o->only, "just the operations with this in their name")->type_name("TEXT");
+  o->add_vocabulary(app);
+  o->add_rest(app);
+  return [o] {
+    OpsBench bench;
+    const std::vector<std::string> sides = split(o->shape.text, 'x');
+    check(sides.size() == 3, "option", "--shape: '{}' is not of the form BxTxC", o->shape.text);
+    bench.B = whole_number("--shape", sides[0], 1, 65536);
+    bench.T = whole_number("--shape", sides[1], 1, 65536);
+    bench.C = whole_number("--shape", sides[2], 1, 65536);
+    bench.heads = o->heads.whole(1, 1024);
+    check(bench.C % bench.heads == 0, "option", "--heads: {} does not divide {} channels", bench.heads,
+          bench.C);
+    bench.vocabulary = o->vocabulary.whole(1, 1e6);
+    bench.only = o->only;
+    bench.seconds = 1e-3 * o->milliseconds.real(0.1, 10000);
+    bench.json = o->json;
+    o->apply();
+    bench_ops(bench);
+    return 0;
+  };
+}
+
+Command add_bench_train(CLI::App& app) {
+  struct TrainOptions : CommonOptions {
+    std::string data;
+    TextOption steps;
+    bool profile = false;
+  };
+  auto o = std::make_shared<TrainOptions>();
+  app.description(
+      "Times training steps: milliseconds, tokens/s, GFLOP/s of the matrix products and their share of the\n"
+      "multiply-add peak, memory. Nothing is saved.");
+  o->add_preset(app);
+  app.add_option("--data", o->data, "UTF-8 text file; without it, minigpt's own source code")
+      ->type_name("FILE");
+  add_text_option(app, o->steps, "--steps", "INT", "steps to time, after 3 that are not (1 to 1000000)",
+                  "20");
+  app.add_flag("--profile", o->profile, "show the time of each operation, forward and backward");
+  o->add_rest(app);
+  return [o] {
+    TrainBench bench;
+    bench.preset = o->preset;
+    bench.config = o->config();
+    bench.dtype = o->dtype.text;
+    bench.steps = static_cast<int>(o->steps.whole(1, 1e6));
+    bench.profile = o->profile;
+    bench.json = o->json;
+    o->apply();
+    const std::u32string text =
+        o->data.empty() ? utf8_decode(builtin_text(), "the built-in text").text : load_text(o->data).text;
+    bench.text = text;
+    bench_train(bench);
+    return 0;
+  };
+}
+
+Command add_bench_sample(CLI::App& app) {
+  struct SampleOptions : CommonOptions {
+    TextOption batches, milliseconds;
+  };
+  auto o = std::make_shared<SampleOptions>();
+  app.description(
+      "Times writing text with random weights: tokens/s within the context, beyond it, and of a prompt.");
+  o->add_preset(app);
+  add_text_option(app, o->batches, "--batches", "LIST", "texts written at once (each 1 to 65536)", "1,4,16");
+  add_text_option(app, o->milliseconds, "--slice", "MS", "milliseconds for each figure (0.1 to 100000)",
+                  "1000");
+  o->add_vocabulary(app);
+  o->add_rest(app);
+  return [o] {
+    SampleBench bench;
+    bench.preset = o->preset;
+    bench.model = o->config().model;
+    bench.batches.clear();
+    for (const std::string& text : split(o->batches.text, ','))
+      bench.batches.push_back(whole_number("--batches", text, 1, 65536));
+    bench.seconds = 1e-3 * o->milliseconds.real(0.1, 100000);
+    bench.json = o->json;
+    o->apply();
+    bench_sample(bench);
+    return 0;
+  };
+}
+
+Command add_memory(CLI::App& app) {
+  auto o = std::make_shared<CommonOptions>();
+  app.description("Shows what a training step keeps in memory, by kind.");
+  o->add_preset(app);
+  o->add_vocabulary(app);
+  o->add_rest(app);
+  return [o] {
+    MemoryBench bench;
+    bench.preset = o->preset;
+    bench.config = o->config();
+    bench.json = o->json;
+    o->apply();
+    bench_memory(bench);
+    return 0;
+  };
+}
+
 // Started by bench matmul; not for users.
 Command add_worker(CLI::App& app) {
   struct WorkerOptions {
@@ -119,8 +273,8 @@ Command add_worker(CLI::App& app) {
 Command add_bench(CLI::App& app) {
   app.description("Times minigpt on this machine. `minigpt bench NAME --help` explains a benchmark.");
   const std::pair<const char*, Command (*)(CLI::App&)> benchmarks[] = {
-      {"matmul", add_matmul},
-      {"worker", add_worker},
+      {"matmul", add_matmul},       {"ops", add_ops},       {"train", add_bench_train},
+      {"sample", add_bench_sample}, {"memory", add_memory}, {"worker", add_worker},
   };
   auto entries = std::make_shared<std::vector<std::pair<CLI::App*, Command>>>();
   for (const auto& [name, add] : benchmarks) {
@@ -128,11 +282,10 @@ Command add_bench(CLI::App& app) {
     sub->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::Throw);
     entries->emplace_back(sub, add(*sub));
   }
-  return [entries, &app] {
+  return [entries]() -> int {
     for (const auto& [sub, run] : *entries)
       if (sub->parsed()) return run();
-    fmt::print(stderr, "{}", app.help());
-    fail("bench", "the name of a benchmark is needed");
+    fail("bench", "needs the name of a benchmark: matmul, ops, train, sample, memory");
   };
 }
 

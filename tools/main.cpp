@@ -28,6 +28,21 @@ std::vector<std::string> option_names(const CLI::App& app) {
   return names;
 }
 
+// "bench matmul" for a command of a command.
+std::string command_path(const CLI::App& app) {
+  const CLI::App* parent = app.get_parent();
+  return (parent && parent->get_parent() ? command_path(*parent) + " " : "") + app.get_name();
+}
+
+// The innermost command that was typed, null if there is none.
+const CLI::App* innermost(const CLI::App& app) {
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App* s) { return s->parsed(); })) {
+    const CLI::App* inner = innermost(*sub);
+    return inner ? inner : sub;
+  }
+  return nullptr;
+}
+
 // What was left over is an option or a command that does not exist; says which one may have been meant.
 std::string unknown_argument(const CLI::App& root, const CLI::App* chosen,
                              const std::vector<std::string>& left) {
@@ -35,17 +50,18 @@ std::string unknown_argument(const CLI::App& root, const CLI::App* chosen,
   std::vector<std::string> known;
   if (word.rfind("-", 0) == 0) {
     known = option_names(chosen ? *chosen : root);
-  } else if (!chosen) {
-    for (const CLI::App* sub : root.get_subcommands({})) known.push_back(sub->get_name());
+  } else {
+    for (const CLI::App* sub : (chosen ? *chosen : root).get_subcommands({}))
+      known.push_back(sub->get_name());
   }
   const std::string name = word.substr(0, word.find('='));
   // Anything is close to a word of one letter.
   const std::string near = name.size() > 3 ? nearest_name(name, known) : "";
-  const char* kind = word.rfind("-", 0) == 0 ? "option" : (chosen ? "argument" : "command");
-  return fmt::format("there is no {} '{}'{}{}", kind, name, chosen ? " for " + chosen->get_name() : "",
-                     near.empty()
-                         ? fmt::format("; see minigpt {}--help", chosen ? chosen->get_name() + " " : "")
-                         : "; did you mean " + near + "?");
+  const char* kind = word.rfind("-", 0) == 0 ? "option" : (known.empty() ? "argument" : "command");
+  const std::string path = chosen ? command_path(*chosen) : "";
+  return fmt::format("there is no {} '{}'{}{}", kind, name, chosen ? " for " + path : "",
+                     near.empty() ? fmt::format("; see minigpt {}--help", chosen ? path + " " : "")
+                                  : "; did you mean " + near + "?");
 }
 
 // CLI11's messages in plainer words: it says "--steps: At Most 1 required but received 2".
@@ -100,7 +116,7 @@ int run(int argc, char** argv) {
   for (const Entry& entry : entries)
     if (entry.app->parsed()) chosen = &entry;
   if (const auto left = app.remaining(true); !left.empty())
-    return usage_error(unknown_argument(app, chosen ? chosen->app : nullptr, left));
+    return usage_error(unknown_argument(app, innermost(app), left));
   if (!chosen) {
     fmt::print(stderr, "{}", app.help());
     return usage_error("a command is needed");
