@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """One training step of minigpt's model in PyTorch, for timing both sides on one machine.
 
-    tools/bench/pytorch_gpt.py [--preset nanogpt-cpu|nanogpt-baby] [--threads N] [--steps N]
+    tools/bench/pytorch_gpt.py [--preset nanogpt-cpu|nanogpt-baby] [--threads N] [--steps N] [--dtype f32|bf16] [--compile] [--json]
 
 Prints milliseconds per step (median after warm-up). Written for this comparison: the same shapes, the same operations, AdamW and
-clipping; weights and tokens are random, which changes no timing. Works with PyTorch 1.13 and later, on the CPU.
+clipping; weights and tokens are random, which changes no timing. bf16 is PyTorch's autocast. Works with PyTorch 1.13 and later, on
+the CPU; --compile needs 2.0 or later.
 """
 import argparse
+import contextlib
+import json
 import math
+import resource
 import statistics
 import time
 
@@ -70,25 +74,44 @@ def main():
     parser.add_argument("--preset", choices=PRESETS, default="nanogpt-cpu")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--steps", type=int, default=30)
+    parser.add_argument("--dtype", choices=["f32", "bf16"], default="f32")
+    parser.add_argument("--compile", action="store_true", help="torch.compile the model (PyTorch 2)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     a = parser.parse_args()
+    if a.compile and not hasattr(torch, "compile"):
+        parser.error(f"PyTorch {torch.__version__} has no torch.compile")
     p = PRESETS[a.preset]
     torch.set_num_threads(a.threads)
     torch.manual_seed(1)
     model = Model(p)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, betas=(0.9, 0.99), weight_decay=0.1)
+    forward = torch.compile(model) if a.compile else model
+
+    def precision():
+        return torch.autocast("cpu", dtype=torch.bfloat16) if a.dtype == "bf16" else contextlib.nullcontext()
+
     times = []
     for step in range(a.steps + 3):
         x = torch.randint(VOCABULARY, (p["batch"], p["block"]))
         y = torch.randint(VOCABULARY, (p["batch"], p["block"]))
         start = time.perf_counter()
-        loss = model(x, y)
+        with precision():
+            loss = forward(x, y)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         if step >= 3:
             times.append(time.perf_counter() - start)
-    print(f"pytorch {torch.__version__} {a.preset} {a.threads} threads: {1e3 * statistics.median(times):.1f} ms/step")
+    ms = 1e3 * statistics.median(times)
+    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
+    if a.json:
+        print(json.dumps({"engine": "pytorch " + torch.__version__, "preset": a.preset, "dtype": a.dtype, "compile": a.compile,
+                          "threads": a.threads, "ms_per_step": ms, "tokens_per_s": 1e3 * p["batch"] * p["block"] / ms,
+                          "peak_mb": peak_mb}))
+    else:
+        print(f"pytorch {torch.__version__} {a.preset} {a.dtype}{' compiled' if a.compile else ''} {a.threads} threads: "
+              f"{ms:.1f} ms/step, {peak_mb:.0f} MB at most")
 
 
 if __name__ == "__main__":
