@@ -38,8 +38,11 @@ int machine(bool as_json) {
   std::string sets;
   for (const std::string& name : available_kernel_sets()) sets += (sets.empty() ? "" : ", ") + name;
   fmt::print("{}\n", version_text());
-  fmt::print("cpu: {} (AVX2 and FMA: {}, AVX-512F: {})\n", cpu.brand, cpu.avx2_fma ? "yes" : "no",
-             cpu.avx512f ? "yes" : "no");
+  if (cpu.neon)
+    fmt::print("cpu: {} (NEON: yes)\n", cpu.brand);
+  else
+    fmt::print("cpu: {} (AVX2 and FMA: {}, AVX-512F: {})\n", cpu.brand, cpu.avx2_fma ? "yes" : "no",
+               cpu.avx512f ? "yes" : "no");
   fmt::print("kernels: {} (available: {}; MINIGPT_ISA=NAME chooses another)\n", kernel_set().name, sets);
   fmt::print("threads: {}\n", num_threads());
   return 0;
