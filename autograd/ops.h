@@ -37,6 +37,7 @@
 #include "autograd/ops/pow.h"
 #include "autograd/ops/relu.h"
 #include "autograd/ops/reshape.h"
+#include "autograd/ops/residual_norm.h"
 #include "autograd/ops/rms_norm.h"
 #include "autograd/ops/select.h"
 #include "autograd/ops/sigmoid.h"

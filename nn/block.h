@@ -48,8 +48,8 @@ struct Block : Module {
 
   Variable forward(const Variable& x, const Mode& mode, KvCache::Layer* cache = nullptr) const {
     const Scope scope(path);
-    const Variable middle = x + attn.forward(ln_1.forward(x), mode, cache);
-    return observed(middle + mlp.forward(ln_2.forward(middle), mode), mode);
+    const ResidualNorm middle = ln_2.forward(x, attn.forward(ln_1.forward(x), mode, cache));
+    return observed(middle.sum + mlp.forward(middle.normed, mode), mode);
   }
 };
 

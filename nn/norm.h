@@ -1,8 +1,7 @@
 #pragma once
 // Normalisation layers: they keep the scale of activations the same at every depth.
 
-#include "autograd/ops/layer_norm.h"
-#include "autograd/ops/rms_norm.h"
+#include "autograd/ops/residual_norm.h"
 #include "nn/module.h"
 
 namespace minigpt {
@@ -84,6 +83,13 @@ struct Norm : Module {
     const Scope scope(path);
     return kind == NormKind::layer ? layer_norm(x, layer.weight, layer.bias, layer.eps)
                                    : rms_norm(x, rms.weight, rms.eps);
+  }
+
+  // x + branch, and its normalisation.
+  ResidualNorm forward(const Variable& x, const Variable& branch) const {
+    const Scope scope(path);
+    return kind == NormKind::layer ? residual_layer_norm(x, branch, layer.weight, layer.bias, layer.eps)
+                                   : residual_rms_norm(x, branch, rms.weight, rms.eps);
   }
 };
 

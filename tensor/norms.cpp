@@ -69,9 +69,31 @@ void sum_over_rows(const Rows& rows, std::int64_t sums, T* const* totals, Block 
 
 }  // namespace
 
-LayerNormOutput layer_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, double eps) {
-  constexpr auto kOp = "layer_norm";
+namespace {
+
+// Calls normalise(rows, first, count) for all rows of x. With a branch, it first forms the rows x + branch of `sum`, a
+// few at a time, so that they are normalised while they are in the cache; rows are then those of `sum`.
+template <class T, class Normalise>
+void for_rows(const Rows& x, const Rows* branch, Tensor* sum, Normalise normalise) {
+  const T* in = x.tensor.template data<T>();
+  const T* other = branch ? branch->tensor.template data<T>() : nullptr;
+  T* total = sum ? sum->template mutable_data<T>() : nullptr;
+  const std::int64_t step = std::max<std::int64_t>(1, 2048 / std::max<std::int64_t>(1, x.length));
+  parallel_for(x.count, x.grain(), [&](std::int64_t begin, std::int64_t end) {
+    if (!other) return normalise(in, begin, end - begin);
+    for (std::int64_t i = begin; i < end; i += step) {
+      const std::int64_t count = std::min(step, end - i), at = i * x.length;
+      kernels<T>().binary.add(in + at, 1, other + at, 1, total + at, count * x.length);
+      normalise(total, i, count);
+    }
+  });
+}
+
+// Of layer_norm, and of residual_layer_norm if there is a branch.
+LayerNormOutput layer_norm_rows(std::string_view kOp, const Tensor& input, const Tensor* branch, Tensor* sum,
+                                const Tensor& weight, const Tensor& bias, double eps) {
   const Rows x = rows_of(kOp, input);
+  const Rows other = branch ? rows_of(kOp, *branch) : x;
   const Tensor w = per_column(kOp, "weight", weight, input);
   const Tensor b = per_column(kOp, "bias", bias, input);
   check_eps(kOp, eps);
@@ -81,15 +103,35 @@ LayerNormOutput layer_norm(const Tensor& input, const Tensor& weight, const Tens
                         zeros(without_last(input.shape()), input.dtype()),
                         zeros(without_last(input.shape()), input.dtype())};
     const auto kernel = kernels<T>().norms.layer_norm;
-    const T *in = x.tensor.data<T>(), *w_data = data_or_null<T>(w), *b_data = data_or_null<T>(b);
+    const T *w_data = data_or_null<T>(w), *b_data = data_or_null<T>(b);
     T *y = out.y.template mutable_data<T>(), *mean = out.mean.template mutable_data<T>(),
       *rstd = out.rstd.template mutable_data<T>();
-    parallel_for(x.count, x.grain(), [&](std::int64_t begin, std::int64_t end) {
-      const std::int64_t at = begin * x.length;
-      kernel(in + at, w_data, b_data, eps, y + at, mean + begin, rstd + begin, end - begin, x.length);
-    });
+    for_rows<T>(x, branch ? &other : nullptr, sum,
+                [&](const T* rows, std::int64_t first, std::int64_t count) {
+                  const std::int64_t at = first * x.length;
+                  kernel(rows + at, w_data, b_data, eps, y + at, mean + first, rstd + first, count, x.length);
+                });
     return out;
   });
+}
+
+// The operands of a residual connection, and an empty sum of them.
+Tensor empty_sum(std::string_view op, const Tensor& x, const Tensor& branch) {
+  detail::check_same(op, "x", x, "branch", branch);
+  return Tensor::empty(x.shape(), x.dtype());
+}
+
+}  // namespace
+
+LayerNormOutput layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
+  return layer_norm_rows("layer_norm", x, nullptr, nullptr, weight, bias, eps);
+}
+
+ResidualLayerNormOutput residual_layer_norm(const Tensor& x, const Tensor& branch, const Tensor& weight,
+                                            const Tensor& bias, double eps) {
+  Tensor sum = empty_sum("residual_layer_norm", x, branch);
+  LayerNormOutput norm = layer_norm_rows("residual_layer_norm", x, &branch, &sum, weight, bias, eps);
+  return {std::move(sum), std::move(norm)};
 }
 
 LayerNormGradients layer_norm_backward(const Tensor& input, const Tensor& mean, const Tensor& rstd,
@@ -118,9 +160,12 @@ LayerNormGradients layer_norm_backward(const Tensor& input, const Tensor& mean, 
   });
 }
 
-RmsNormOutput rms_norm(const Tensor& input, const Tensor& weight, double eps) {
-  constexpr auto kOp = "rms_norm";
+namespace {
+
+RmsNormOutput rms_norm_rows(std::string_view kOp, const Tensor& input, const Tensor* branch, Tensor* sum,
+                            const Tensor& weight, double eps) {
   const Rows x = rows_of(kOp, input);
+  const Rows other = branch ? rows_of(kOp, *branch) : x;
   const Tensor w = per_column(kOp, "weight", weight, input);
   check_eps(kOp, eps);
   return visit_floating(kOp, input.dtype(), [&](auto zero) {
@@ -128,14 +173,28 @@ RmsNormOutput rms_norm(const Tensor& input, const Tensor& weight, double eps) {
     RmsNormOutput out{Tensor::empty(input.shape(), input.dtype()),
                       zeros(without_last(input.shape()), input.dtype())};
     const auto kernel = kernels<T>().norms.rms_norm;
-    const T *in = x.tensor.data<T>(), *w_data = data_or_null<T>(w);
+    const T* w_data = data_or_null<T>(w);
     T *y = out.y.template mutable_data<T>(), *rrms = out.rrms.template mutable_data<T>();
-    parallel_for(x.count, x.grain(), [&](std::int64_t begin, std::int64_t end) {
-      const std::int64_t at = begin * x.length;
-      kernel(in + at, w_data, eps, y + at, rrms + begin, end - begin, x.length);
-    });
+    for_rows<T>(x, branch ? &other : nullptr, sum,
+                [&](const T* rows, std::int64_t first, std::int64_t count) {
+                  const std::int64_t at = first * x.length;
+                  kernel(rows + at, w_data, eps, y + at, rrms + first, count, x.length);
+                });
     return out;
   });
+}
+
+}  // namespace
+
+RmsNormOutput rms_norm(const Tensor& x, const Tensor& weight, double eps) {
+  return rms_norm_rows("rms_norm", x, nullptr, nullptr, weight, eps);
+}
+
+ResidualRmsNormOutput residual_rms_norm(const Tensor& x, const Tensor& branch, const Tensor& weight,
+                                        double eps) {
+  Tensor sum = empty_sum("residual_rms_norm", x, branch);
+  RmsNormOutput norm = rms_norm_rows("residual_rms_norm", x, &branch, &sum, weight, eps);
+  return {std::move(sum), std::move(norm)};
 }
 
 RmsNormGradients rms_norm_backward(const Tensor& input, const Tensor& rrms, const Tensor& weight,

@@ -21,6 +21,16 @@ struct LayerNormOutput {
 // A row of equal numbers gives exactly the bias, however large they are.
 LayerNormOutput layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps);
 
+struct ResidualLayerNormOutput {
+  Tensor sum;            // x + branch
+  LayerNormOutput norm;  // of sum
+};
+
+// Adds a branch to the residual stream and normalises the sum, in one pass over memory. x and branch have one
+// shape and type.   sum = x + branch,   norm = layer_norm(sum)
+ResidualLayerNormOutput residual_layer_norm(const Tensor& x, const Tensor& branch, const Tensor& weight,
+                                            const Tensor& bias, double eps);
+
 struct LayerNormGradients {
   Tensor dx;       // (..., C)
   Tensor dweight;  // (C)
@@ -42,6 +52,15 @@ struct RmsNormOutput {
 // Square Layer Normalization", section 3).
 //   y = x / sqrt(mean(x^2) + eps) * weight
 RmsNormOutput rms_norm(const Tensor& x, const Tensor& weight, double eps);
+
+struct ResidualRmsNormOutput {
+  Tensor sum;          // x + branch
+  RmsNormOutput norm;  // of sum
+};
+
+// As residual_layer_norm.   sum = x + branch,   norm = rms_norm(sum)
+ResidualRmsNormOutput residual_rms_norm(const Tensor& x, const Tensor& branch, const Tensor& weight,
+                                        double eps);
 
 struct RmsNormGradients {
   Tensor dx;       // (..., C)

@@ -6,11 +6,20 @@
 
 namespace minigpt {
 
-// y = a + b, broadcast.        da = dy, db = dy      (the engine sums them back to the shapes of a and b)
-inline Variable add(const Variable& a, const Variable& b) {
-  return record("add", add(a.value(), b.value()), {a, b}, save(), [](const Saved&, const Variable& dy) {
+namespace detail {
+
+// The node of a sum that has been formed.
+inline Variable record_add(const Variable& a, const Variable& b, Tensor sum) {
+  return record("add", std::move(sum), {a, b}, save(), [](const Saved&, const Variable& dy) {
     return Grads{dy, dy};
   });
+}
+
+}  // namespace detail
+
+// y = a + b, broadcast.        da = dy, db = dy      (the engine sums them back to the shapes of a and b)
+inline Variable add(const Variable& a, const Variable& b) {
+  return detail::record_add(a, b, add(a.value(), b.value()));
 }
 
 // y = x + c.        dx = dy

@@ -26,10 +26,9 @@ inline Variable layer_norm_composed(const Variable& x, const Variable& weight, c
 
 namespace detail {
 
-// Over the last axis, which is what the kernel does.
-inline Variable layer_norm_rows(const Variable& x, const Variable& weight, const Variable& bias, double eps) {
-  LayerNormOutput f = layer_norm(x.value(), weight.defined() ? weight.value() : Tensor(),
-                                 bias.defined() ? bias.value() : Tensor(), eps);
+// The node of a forward pass that has been made: f = layer_norm of x over the last axis.
+inline Variable record_layer_norm(const Variable& x, const Variable& weight, const Variable& bias, double eps,
+                                  LayerNormOutput f) {
   return record("layer_norm", std::move(f.y), {x, weight, bias}, save(input(0), input(1), f.mean, f.rstd),
                 [eps](const Saved& s, const Variable& dy) {
                   const Variable in = s.input(0), w = s.input(1);
@@ -49,6 +48,13 @@ inline Variable layer_norm_rows(const Variable& x, const Variable& weight, const
                                s.needs(1) ? Variable(std::move(g.dweight)) : Variable(),
                                s.needs(2) ? Variable(std::move(g.dbias)) : Variable()};
                 });
+}
+
+// Over the last axis, which is what the kernel does.
+inline Variable layer_norm_rows(const Variable& x, const Variable& weight, const Variable& bias, double eps) {
+  return record_layer_norm(x, weight, bias, eps,
+                           layer_norm(x.value(), weight.defined() ? weight.value() : Tensor(),
+                                      bias.defined() ? bias.value() : Tensor(), eps));
 }
 
 }  // namespace detail

@@ -18,13 +18,10 @@ inline Variable rms_norm_composed(const Variable& x, const Variable& weight, dou
   return weight.defined() ? y * weight : y;
 }
 
-// y = x / sqrt(mean(x^2) + eps) * weight over the last axis.   x, y: (..., C)   weight: (C), or undefined (1)
-//   with h = x / sqrt(mean(x^2) + eps), g = dy * weight:
-//   dx = (g - h * mean(g * h)) / sqrt(mean(x^2) + eps),   dweight = sum_rows dy * h
-// Zhang & Sennrich 2019, "Root Mean Square Layer Normalization", section 3. Throws Error where shapes or types
-// differ.
-inline Variable rms_norm(const Variable& x, const Variable& weight, double eps = 1e-5) {
-  RmsNormOutput f = rms_norm(x.value(), weight.defined() ? weight.value() : Tensor(), eps);
+namespace detail {
+
+// The node of a forward pass that has been made: f = rms_norm of x.
+inline Variable record_rms_norm(const Variable& x, const Variable& weight, double eps, RmsNormOutput f) {
   return record(
       "rms_norm", std::move(f.y), {x, weight}, save(input(0), input(1), f.rrms),
       [eps](const Saved& s, const Variable& dy) {
@@ -37,6 +34,18 @@ inline Variable rms_norm(const Variable& x, const Variable& weight, double eps =
             rms_norm_backward(in.value(), s.other(), w.defined() ? w.value() : Tensor(), dy.value());
         return Grads{Variable(std::move(g.dx)), s.needs(1) ? Variable(std::move(g.dweight)) : Variable()};
       });
+}
+
+}  // namespace detail
+
+// y = x / sqrt(mean(x^2) + eps) * weight over the last axis.   x, y: (..., C)   weight: (C), or undefined (1)
+//   with h = x / sqrt(mean(x^2) + eps), g = dy * weight:
+//   dx = (g - h * mean(g * h)) / sqrt(mean(x^2) + eps),   dweight = sum_rows dy * h
+// Zhang & Sennrich 2019, "Root Mean Square Layer Normalization", section 3. Throws Error where shapes or types
+// differ.
+inline Variable rms_norm(const Variable& x, const Variable& weight, double eps = 1e-5) {
+  return detail::record_rms_norm(x, weight, eps,
+                                 rms_norm(x.value(), weight.defined() ? weight.value() : Tensor(), eps));
 }
 
 }  // namespace minigpt
