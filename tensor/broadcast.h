@@ -185,7 +185,8 @@ Tensor map_rows(std::string_view op, const Tensor& a, const Tensor& b, RowFn<T, 
 // fn(in, out, count) on ranges that cover x (any layout) and the new row-major result of the same shape.
 template <class T, class Out, class Fn>
 Tensor map_flat(const Tensor& x, Fn&& fn) {
-  const Tensor flat = x.contiguous();
+  Tensor copy;
+  const Tensor& flat = x.is_contiguous() ? x : (copy = x.contiguous());
   Tensor out = Tensor::empty(x.shape(), dtype_of<Out>);
   const T* in = flat.data<T>();
   Out* y = out.mutable_data<Out>();

@@ -29,13 +29,21 @@ class RunError : public Error {
 
 // Throws Error("[op] message").
 template <class... Args>
-[[noreturn]] void fail(std::string_view op, fmt::format_string<Args...> format, Args&&... args) {
+[[noreturn, gnu::cold, gnu::noinline]] void fail(std::string_view op, fmt::format_string<Args...> format,
+                                                 Args&&... args) {
   throw Error(fmt::format("[{}] {}", op, fmt::format(format, std::forward<Args>(args)...)));
 }
 
 // Throws Error("[op] message") unless `ok`. The text is only formatted when the check fails.
 template <class... Args>
 void check(bool ok, std::string_view op, fmt::format_string<Args...> format, Args&&... args) {
+  if (!ok) [[unlikely]]
+    fail(op, format, std::forward<Args>(args)...);
+}
+
+// The same for a name that is not a literal: its length is only counted when the check fails.
+template <class... Args>
+void check(bool ok, const char* op, fmt::format_string<Args...> format, Args&&... args) {
   if (!ok) [[unlikely]]
     fail(op, format, std::forward<Args>(args)...);
 }

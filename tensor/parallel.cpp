@@ -36,7 +36,6 @@ constexpr std::size_t kCacheLine = 64;
 
 // Outside the pool, because they must be readable without starting it and after it has gone. 0: not set yet.
 std::atomic<int> g_num_threads{0};
-std::atomic<bool> g_force_grain_one{false};
 thread_local bool t_in_region = false;
 
 // Tells the core that this is a waiting loop, which frees it for its hyper-thread.
@@ -222,10 +221,10 @@ class Pool {
 
 }  // namespace
 
-void parallel_for(std::int64_t n, std::int64_t grain, RangeFn fn) {
+void detail::split_loop(std::int64_t n, std::int64_t grain, RangeFn fn) {
   check(n >= 0, "parallel_for", "n must not be negative, got {}", n);
   check(grain >= 1, "parallel_for", "grain must be at least 1, got {}", grain);
-  if (g_force_grain_one.load(std::memory_order_relaxed)) grain = 1;
+  if (force_grain_one.load(std::memory_order_relaxed)) grain = 1;
   if (n == 0) return;
   if (n <= grain || t_in_region) return fn(0, n);
   const int threads = num_threads();
@@ -260,6 +259,6 @@ int default_num_threads() {
 
 bool in_parallel_region() { return t_in_region; }
 
-void set_force_grain_one(bool on) { g_force_grain_one.store(on); }
+void set_force_grain_one(bool on) { detail::force_grain_one.store(on); }
 
 }  // namespace minigpt

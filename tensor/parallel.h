@@ -7,6 +7,7 @@
 // Why not OpenMP: the thread sanitizer cannot see the synchronisation inside libgomp and reports races that
 // are not there. This pool is made of standard atomics, which it understands.
 
+#include <atomic>
 #include <cstdint>
 
 #include "tensor/function_ref.h"
@@ -29,8 +30,8 @@ namespace minigpt {
 // Two user threads may call this at once: the second finds the pool taken and runs its loop alone.
 // A forked child has no workers: it still computes, alone, but has to leave by _exit.
 // Throws Error if n < 0 or grain < 1.
-void parallel_for(std::int64_t n, std::int64_t grain,
-                  FunctionRef<void(std::int64_t begin, std::int64_t end)> fn);
+inline void parallel_for(std::int64_t n, std::int64_t grain,
+                         FunctionRef<void(std::int64_t begin, std::int64_t end)> fn);
 
 // The threads that take part, the calling one included. default_num_threads() until it is set.
 int num_threads();
@@ -49,6 +50,20 @@ bool in_parallel_region();
 // For tests: treat every grain as 1, so that even a tensor of two elements is split (boundaries then fall
 // anywhere).
 void set_force_grain_one(bool on);
+
+namespace detail {
+
+inline std::atomic<bool> force_grain_one{false};
+void split_loop(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int64_t, std::int64_t)> fn);
+
+}  // namespace detail
+
+// The loop that is too small to split is inline: operations on small tensors must not pay for the others.
+inline void parallel_for(std::int64_t n, std::int64_t grain,
+                         FunctionRef<void(std::int64_t begin, std::int64_t end)> fn) {
+  if (n > 0 && n <= grain && !detail::force_grain_one.load(std::memory_order_relaxed)) return fn(0, n);
+  detail::split_loop(n, grain, fn);
+}
 
 // Sets the number of threads until the end of the scope.
 class ScopedNumThreads {

@@ -1,5 +1,6 @@
 #include "tensor/storage.h"
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstdlib>
@@ -43,24 +44,32 @@ std::size_t capacity_of(int size_class) {
   return base + base / 4 * static_cast<std::size_t>(size_class % 4);
 }
 
-void count(std::int64_t bytes) {
-  const std::int64_t now = live_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-  if (bytes < 0) return;
-  std::int64_t peak = peak_bytes.load(std::memory_order_relaxed);
-  while (now > peak && !peak_bytes.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
-  }
-}
+// A thread adds up its small blocks before it tells the others: atomic counters are dearer than a small tensor.
+// So the totals miss at most kReportBytes for every other thread.
+constexpr std::int64_t kSmallBlock = 1 << 12, kReportBytes = 1 << 16;
 
 }  // namespace
 
+// The free blocks of one thread. Without constructor or destructor, so that reaching it costs no guard.
 struct StorageCache {
-  Storage::Block* free[kSizeClasses] = {};
-  static inline thread_local bool alive = false;
+  Storage::Block* free[kSizeClasses];
+  bool open;                  // takes blocks back; set by the first allocation from the system
+  std::int64_t pending;       // bytes taken minus given back since the last report
+  std::int64_t pending_peak;  // the most that ever was
 
-  StorageCache() { alive = true; }
-  ~StorageCache() {
-    clear();
-    alive = false;  // blocks released later in this thread go straight back to the system
+  void count(std::int64_t bytes) {
+    pending += bytes;
+    pending_peak = std::max(pending_peak, pending);
+    // A thread that only gives back, or is ending, has nobody to report later.
+    if (!open || std::abs(bytes) > kSmallBlock || std::abs(pending) > kReportBytes) report();
+  }
+  void report() {
+    const std::int64_t before = live_bytes.fetch_add(pending, std::memory_order_relaxed);
+    const std::int64_t most = before + pending_peak;
+    std::int64_t peak = peak_bytes.load(std::memory_order_relaxed);
+    while (most > peak && !peak_bytes.compare_exchange_weak(peak, most, std::memory_order_relaxed)) {
+    }
+    pending = pending_peak = 0;
   }
   void clear() {
     for (Storage::Block*& list : free)
@@ -70,21 +79,34 @@ struct StorageCache {
         list = next;
       }
   }
+  void open_until_thread_ends();
 };
 
-static StorageCache& cache() {
-  static thread_local StorageCache instance;
-  return instance;
+static constinit thread_local StorageCache cache{};
+
+void StorageCache::open_until_thread_ends() {
+  struct End {
+    ~End() {
+      cache.open = false;  // blocks released later in this thread go straight back to the system
+      cache.clear();
+      cache.report();
+    }
+  };
+  static thread_local bool opened = false;
+  if (opened) return;
+  opened = true;
+  static thread_local End end;
+  cache.open = kRecycle;
 }
 
 Storage::Storage(std::size_t bytes) {
   const int size_class = class_of(bytes);
   check(size_class < kSizeClasses, "storage", "cannot allocate {} bytes", bytes);
-  StorageCache& recycled = cache();
-  block_ = recycled.free[size_class];
-  if (block_) {
-    recycled.free[size_class] = block_->next;
+  block_ = cache.free[size_class];
+  if (block_) [[likely]] {
+    cache.free[size_class] = block_->next;
   } else {
+    cache.open_until_thread_ends();
     // capacity_of is a multiple of 16; aligned_alloc wants a multiple of the alignment.
     const std::size_t total = (sizeof(Block) + capacity_of(size_class) + 63) / 64 * 64;
     block_ = static_cast<Block*>(std::aligned_alloc(64, total));
@@ -96,29 +118,30 @@ Storage::Storage(std::size_t bytes) {
   }
   block_->references = 1;
   block_->bytes = bytes;
-  count(static_cast<std::int64_t>(block_->capacity));
+  cache.count(static_cast<std::int64_t>(block_->capacity));
 }
 
 void Storage::release(Block* block) {
-  count(-static_cast<std::int64_t>(block->capacity));
-  if (!kRecycle || !StorageCache::alive) {
+  cache.count(-static_cast<std::int64_t>(block->capacity));
+  if (!cache.open) [[unlikely]] {
     std::free(block);
     return;
   }
-  StorageCache& recycled = cache();
-  block->next = recycled.free[block->size_class];
-  recycled.free[block->size_class] = block;
+  block->next = cache.free[block->size_class];
+  cache.free[block->size_class] = block;
 }
 
 MemoryStats memory_stats() {
+  cache.report();
   return {live_bytes.load(std::memory_order_relaxed), peak_bytes.load(std::memory_order_relaxed),
           system_allocations.load(std::memory_order_relaxed)};
 }
 
 void reset_peak_memory() {
+  cache.report();
   peak_bytes.store(live_bytes.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
 
-void release_cached_memory() { cache().clear(); }
+void release_cached_memory() { cache.clear(); }
 
 }  // namespace minigpt

@@ -54,7 +54,8 @@ class Storage {
   Block* block_ = nullptr;
 };
 
-// Bytes in tensors now, and the most there ever were since the last reset, over all threads.
+// Bytes in tensors now, and the most there ever were since the last reset, over all threads. Exact for what the
+// calling thread allocated; every other thread may be up to 64 kB behind.
 struct MemoryStats {
   std::int64_t live_bytes = 0;
   std::int64_t peak_bytes = 0;

@@ -23,11 +23,23 @@ bool row_major(const Shape& shape, const Strides& strides) {
 
 Tensor Tensor::empty(const Shape& shape, DType dtype) {
   Tensor t;
-  t.numel_ = minigpt::numel(shape);
-  t.storage_ = Storage(static_cast<std::size_t>(t.numel_ * size_of(dtype)));
   t.shape_ = shape;
-  t.strides_ = contiguous_strides(shape);
+  t.strides_ = shape;
   t.dtype_ = dtype;
+  // Elements and strides in one go; whatever is empty or absurdly large is left to the functions that know all
+  // about it.
+  std::int64_t count = 1;
+  bool ordinary = true;
+  for (int i = shape.size() - 1; i >= 0; --i) {
+    t.strides_[i] = count;
+    ordinary = ordinary && shape[i] > 0 && !__builtin_mul_overflow(count, shape[i], &count);
+  }
+  if (!ordinary || count > (std::int64_t{1} << 58)) [[unlikely]] {
+    count = minigpt::numel(shape);
+    t.strides_ = contiguous_strides(shape);
+  }
+  t.numel_ = count;
+  t.storage_ = Storage(static_cast<std::size_t>(count * size_of(dtype)));
   return t;
 }
 

@@ -39,11 +39,10 @@ Tensor backward(std::string_view op, const Tensor& x, const Tensor& dy, Pick pic
   return visit_floating(op, x.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const auto kernel = pick(kernels<T>().unary);
-    const Tensor flat_x = x.contiguous();
-    const Tensor flat_dy = dy.contiguous();
+    Tensor copy_x, copy_dy;
+    const T* in = (x.is_contiguous() ? x : (copy_x = x.contiguous())).template data<T>();
+    const T* upstream = (dy.is_contiguous() ? dy : (copy_dy = dy.contiguous())).template data<T>();
     Tensor out = Tensor::empty(x.shape(), x.dtype());
-    const T* in = flat_x.data<T>();
-    const T* upstream = flat_dy.data<T>();
     T* dx = out.mutable_data<T>();
     parallel_for(x.numel(), detail::kElementGrain, [&](std::int64_t begin, std::int64_t end) {
       kernel(in + begin, upstream + begin, dx + begin, end - begin);
