@@ -1,6 +1,7 @@
 #include "autograd/engine.h"
 
 #include <algorithm>
+#include <memory>
 #include <unordered_map>
 
 #include "autograd/node.h"
@@ -53,47 +54,96 @@ void run_hooks(const GradMeta* meta, Variable& gradient) {
   }
 }
 
-// One backward pass.
-class Pass {
+// A node whose gradient has begun to arrive.
+struct Waiting {
+  std::uint64_t sequence;  // of the node
+  Ref<Node> node;
+};
+
+// The lists of a pass. A finished pass leaves them to the next one in its thread, so that a training step
+// does not allocate.
+struct Lists {
+  std::vector<Waiting> queue;  // a heap, youngest node first
+  std::vector<Ref<GradMeta>> leaves;
+};
+thread_local std::unique_ptr<Lists> spare_lists;
+
+// What grad() asked for: the gradients of some nodes and leaves, in order.
+class Collection {
  public:
-  Pass(bool retain_graph, bool create_graph)
-      : retain_graph_(retain_graph || create_graph), create_graph_(create_graph) {}
-
-  ~Pass() {  // after an error, leave no half-collected gradient behind
-    for (const Ref<Node>& node : queue_) {
-      node->pending = Variable();
-      node->queued = false;
-    }
-    for (const Ref<GradMeta>& leaf : leaves_) {
-      leaf->pending = Variable();
-      leaf->touched = false;
-    }
-  }
-
-  // Nodes older than this are left alone: nothing that is asked for lies behind them.
-  void stop_before(std::uint64_t sequence) { oldest_ = sequence; }
-  // Turns the pass into one that only answers: the gradients of the given variables are collected, in order,
-  // and no leaf's grad is touched.
-  void collect(const std::vector<Variable>& targets) {
-    only_collect_ = true;
+  explicit Collection(const std::vector<Variable>& targets) {
     for (const Variable& x : targets) {
       const VariableImpl& impl = VariableImpl::of(x);
       const void* source = impl.node ? static_cast<const void*>(impl.node.get()) : impl.meta.get();
-      wanted_.emplace(source, collected_.size());
-      collected_.push_back({impl.node, impl.node ? Ref<GradMeta>() : impl.meta, Variable()});
+      wanted_.emplace(source, items_.size());
+      items_.push_back({impl.node, impl.node ? Ref<GradMeta>() : impl.meta, Variable()});
     }
   }
 
-  void send(const Ref<Node>& node, const Ref<GradMeta>& leaf, Variable gradient) {
-    if (leaf && only_collect_) {
-      const auto [first, last] = wanted_.equal_range(leaf.get());
-      for (auto it = first; it != last; ++it)
-        accumulate(collected_[it->second].gradient, gradient, create_graph_);
-      return;
+  void set(const Node* node, const Variable& gradient) {
+    const auto [first, last] = wanted_.equal_range(node);
+    for (auto it = first; it != last; ++it) items_[it->second].gradient = gradient;
+  }
+  void add(const GradMeta* leaf, const Variable& gradient, bool create_graph) {
+    const auto [first, last] = wanted_.equal_range(leaf);
+    for (auto it = first; it != last; ++it) accumulate(items_[it->second].gradient, gradient, create_graph);
+  }
+  void run_leaf_hooks() {
+    for (Item& item : items_)
+      if (item.leaf && item.gradient.defined()) run_hooks(item.leaf.get(), item.gradient);
+  }
+  // The gradient of the i-th target. The caller may scale it in place, so it shares its numbers with nobody.
+  Variable take(std::size_t i, bool create_graph) {
+    Variable gradient = std::exchange(items_[i].gradient, Variable());
+    if (!gradient.defined() || create_graph || owned_alone(gradient)) return gradient;
+    return Variable(gradient.value().clone());
+  }
+
+ private:
+  struct Item {
+    Ref<Node> node;
+    Ref<GradMeta> leaf;
+    Variable gradient;
+  };
+  std::vector<Item> items_;
+  std::unordered_multimap<const void*, std::size_t> wanted_;  // node or leaf -> its places in items_
+};
+
+// One backward pass.
+class Pass {
+ public:
+  // With a collection the pass only answers: gradients go there, and no leaf's grad is touched.
+  Pass(bool retain_graph, bool create_graph, Collection* collection = nullptr)
+      : retain_graph_(retain_graph || create_graph),
+        create_graph_(create_graph),
+        collection_(collection),
+        owned_lists_(spare_lists ? std::move(spare_lists) : std::make_unique<Lists>()),
+        lists_(*owned_lists_) {}
+
+  ~Pass() {  // after an error, leave no half-collected gradient behind
+    for (const Waiting& waiting : lists_.queue) {
+      waiting.node->pending = Variable();
+      waiting.node->queued = false;
     }
+    for (const Ref<GradMeta>& leaf : lists_.leaves) {
+      leaf->pending = Variable();
+      leaf->touched = false;
+    }
+    lists_.queue.clear();
+    lists_.leaves.clear();
+    spare_lists = std::move(owned_lists_);
+  }
+  Pass(const Pass&) = delete;
+  Pass& operator=(const Pass&) = delete;
+
+  // Nodes older than this are left alone: nothing that is asked for lies behind them.
+  void stop_before(std::uint64_t sequence) { oldest_ = sequence; }
+
+  void send(const Ref<Node>& node, const Ref<GradMeta>& leaf, Variable gradient) {
+    if (leaf && collection_) return collection_->add(leaf.get(), gradient, create_graph_);
     if (leaf) {
       accumulate(leaf->pending, std::move(gradient), create_graph_);
-      if (!leaf->touched) leaves_.push_back(leaf);
+      if (!leaf->touched) lists_.leaves.push_back(leaf);
       leaf->touched = true;
       return;
     }
@@ -101,39 +151,36 @@ class Pass {
     accumulate(node->pending, std::move(gradient), create_graph_);
     if (node->queued) return;
     node->queued = true;
-    queue_.push_back(node);
-    std::push_heap(queue_.begin(), queue_.end(), younger_last);
+    lists_.queue.push_back({node->sequence, node});
+    std::push_heap(lists_.queue.begin(), lists_.queue.end(), younger_last);
   }
 
   void run() {
     const detail::Recording mode(create_graph_);
     const ProfileBackward phase;
-    while (!queue_.empty()) {
-      std::pop_heap(queue_.begin(), queue_.end(), younger_last);
-      const Ref<Node> node = std::move(queue_.back());
-      queue_.pop_back();
+    std::vector<Waiting>& queue = lists_.queue;
+    while (!queue.empty()) {
+      std::pop_heap(queue.begin(), queue.end(), younger_last);
+      const Ref<Node> node = std::move(queue.back().node);
+      queue.pop_back();
       node->queued = false;
       Variable dy = std::move(node->pending);
-      node->pending = Variable();
       run_hooks(node->meta.get(), dy);
-      if (only_collect_) {
-        const auto [first, last] = wanted_.equal_range(node.get());
-        for (auto it = first; it != last; ++it) collected_[it->second].gradient = dy;
-      } else if (node->meta && node->meta->retain) {
+      if (collection_)
+        collection_->set(node.get(), dy);
+      else if (node->meta && node->meta->retain)
         node->meta->grad = dy;
-      }
       if (node->sequence > oldest_ || oldest_ == 0) visit(*node, std::move(dy));
     }
-    for (const Ref<GradMeta>& leaf : leaves_)
+    for (const Ref<GradMeta>& leaf : lists_.leaves)
       if (leaf->pending.defined()) run_hooks(leaf.get(), leaf->pending);
-    for (Collected& c : collected_)
-      if (c.leaf && c.gradient.defined()) run_hooks(c.leaf.get(), c.gradient);
+    if (collection_) collection_->run_leaf_hooks();
   }
 
   // Adds what was collected to every leaf's grad.
   void store_leaves() {
-    for (const Ref<GradMeta>& leaf : leaves_) {
-      Variable gradient = std::exchange(leaf->pending, Variable());
+    for (const Ref<GradMeta>& leaf : lists_.leaves) {
+      Variable gradient = std::move(leaf->pending);
       leaf->touched = false;
       if (!gradient.defined()) continue;  // a hook ran a backward pass of its own, which has stored it
       if (leaf->grad.defined()) {
@@ -146,18 +193,11 @@ class Pass {
         leaf->grad = Variable(gradient.value().clone());
       }
     }
-    leaves_.clear();
-  }
-
-  // The gradient of the i-th target. The caller may scale it in place, so it shares its numbers with nobody.
-  Variable take_collected(std::size_t i) {
-    Variable gradient = std::exchange(collected_[i].gradient, Variable());
-    if (!gradient.defined() || create_graph_ || owned_alone(gradient)) return gradient;
-    return Variable(gradient.value().clone());
+    lists_.leaves.clear();
   }
 
  private:
-  static bool younger_last(const Ref<Node>& a, const Ref<Node>& b) { return a->sequence < b->sequence; }
+  static bool younger_last(const Waiting& a, const Waiting& b) { return a.sequence < b.sequence; }
 
   void visit(Node& node, Variable dy) {
     check(!node.released, "backward",
@@ -179,20 +219,12 @@ class Pass {
     profile_backward(node.op);
   }
 
-  struct Collected {
-    Ref<Node> node;
-    Ref<GradMeta> leaf;
-    Variable gradient;
-  };
-
   bool retain_graph_;
   bool create_graph_;
-  bool only_collect_ = false;
   std::uint64_t oldest_ = 0;
-  std::vector<Ref<Node>> queue_;  // a heap, youngest node first
-  std::vector<Ref<GradMeta>> leaves_;
-  std::vector<Collected> collected_;
-  std::unordered_multimap<const void*, std::size_t> wanted_;  // node or leaf -> its places in collected_
+  Collection* collection_;
+  std::unique_ptr<Lists> owned_lists_;
+  Lists& lists_;
 };
 
 Variable start_gradient(std::string_view op, const Variable& root, const Variable& given) {
@@ -226,13 +258,13 @@ std::vector<Variable> grad(const std::vector<Variable>& outputs, const std::vect
                            const GradOptions& options) {
   check(options.gradients.empty() || options.gradients.size() == outputs.size(), "grad",
         "{} gradients were given for {} outputs", options.gradients.size(), outputs.size());
-  Pass pass(options.retain_graph, options.create_graph);
   std::uint64_t oldest = inputs.empty() ? 0 : ~std::uint64_t{0};
   for (const Variable& x : inputs) {
     check(x.defined() && x.requires_grad(), "grad", "an input does not require a gradient");
     oldest = std::min(oldest, x.node() ? x.node()->sequence : 0);
   }
-  pass.collect(inputs);
+  Collection collection(inputs);
+  Pass pass(options.retain_graph, options.create_graph, &collection);
   pass.stop_before(oldest);
   for (std::size_t i = 0; i < outputs.size(); ++i)
     start(pass, outputs[i],
@@ -240,7 +272,7 @@ std::vector<Variable> grad(const std::vector<Variable>& outputs, const std::vect
   pass.run();
   std::vector<Variable> result;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    result.push_back(pass.take_collected(i));
+    result.push_back(collection.take(i, options.create_graph));
     check(options.allow_unused || result.back().defined(), "grad",
           "the outputs do not depend on input {}; pass allow_unused = true to get an undefined gradient", i);
   }

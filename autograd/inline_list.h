@@ -5,7 +5,6 @@
 #include <memory>
 #include <new>
 #include <utility>
-#include <vector>
 
 namespace minigpt {
 
@@ -16,67 +15,80 @@ class InlineList {
   InlineList(InlineList&& other) noexcept { take(other); }
   InlineList& operator=(InlineList&& other) noexcept {
     if (this != &other) {
-      clear();
+      drop();
       take(other);
     }
     return *this;
   }
   InlineList(const InlineList&) = delete;
   InlineList& operator=(const InlineList&) = delete;
-  ~InlineList() { clear(); }
+  ~InlineList() { drop(); }
 
   int size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  T* begin() { return data(); }
-  T* end() { return data() + size_; }
-  const T* begin() const { return data(); }
-  const T* end() const { return data() + size_; }
-  T& operator[](int i) { return data()[i]; }
-  const T& operator[](int i) const { return data()[i]; }
+  T* begin() { return first_; }
+  T* end() { return first_ + size_; }
+  const T* begin() const { return first_; }
+  const T* end() const { return first_ + size_; }
+  T& operator[](int i) { return first_[i]; }
+  const T& operator[](int i) const { return first_[i]; }
 
+  // Appends T{} and returns it.
+  T& add() {
+    if (size_ == capacity_) [[unlikely]]
+      grow();
+    return *::new (static_cast<void*>(first_ + size_++)) T;
+  }
   void push_back(T value) {
-    if (size_ < N && heap_.empty()) {
-      ::new (static_cast<void*>(inline_data() + size_)) T(std::move(value));
-    } else {
-      if (heap_.empty()) spill();
-      heap_.push_back(std::move(value));
-    }
-    ++size_;
+    if (size_ == capacity_) [[unlikely]]
+      grow();
+    ::new (static_cast<void*>(first_ + size_++)) T(std::move(value));
   }
 
   void clear() {
-    if (heap_.empty())
-      std::destroy_n(inline_data(), size_);
-    else
-      heap_.clear();
+    std::destroy_n(first_, size_);
     size_ = 0;
   }
 
  private:
-  T* inline_data() { return std::launder(reinterpret_cast<T*>(bytes_)); }
-  const T* inline_data() const { return std::launder(reinterpret_cast<const T*>(bytes_)); }
-  T* data() { return heap_.empty() ? inline_data() : heap_.data(); }
-  const T* data() const { return heap_.empty() ? inline_data() : heap_.data(); }
+  T* inside() { return reinterpret_cast<T*>(bytes_); }
+  bool outgrown() { return first_ != inside(); }
 
-  void spill() {
-    heap_.reserve(static_cast<std::size_t>(2 * N + 2));
-    for (int i = 0; i < size_; ++i) heap_.push_back(std::move(inline_data()[i]));
-    std::destroy_n(inline_data(), size_);
+  void drop() {
+    clear();
+    if (outgrown()) [[unlikely]]
+      std::allocator<T>().deallocate(first_, static_cast<std::size_t>(capacity_));
   }
 
+  void grow() {
+    const int more = 2 * capacity_ + 2;
+    T* place = std::allocator<T>().allocate(static_cast<std::size_t>(more));
+    std::uninitialized_move_n(first_, size_, place);
+    const int kept = size_;
+    drop();
+    first_ = place;
+    size_ = kept;
+    capacity_ = more;
+  }
+
+  // Takes the elements of another list, which is empty afterwards; this one holds none.
   void take(InlineList& other) {
-    heap_ = std::move(other.heap_);
-    other.heap_.clear();
-    if (heap_.empty()) {
-      std::uninitialized_move_n(other.inline_data(), other.size_, inline_data());
-      std::destroy_n(other.inline_data(), other.size_);
+    first_ = inside();
+    capacity_ = N;
+    if (other.outgrown()) {
+      first_ = std::exchange(other.first_, other.inside());
+      capacity_ = std::exchange(other.capacity_, N);
+    } else {
+      std::uninitialized_move_n(other.first_, other.size_, first_);
+      std::destroy_n(other.first_, other.size_);
     }
     size_ = std::exchange(other.size_, 0);
   }
 
   alignas(T) unsigned char bytes_[sizeof(T) * static_cast<std::size_t>(N)];
-  std::vector<T> heap_;
+  T* first_ = inside();
   int size_ = 0;
+  int capacity_ = N;
 };
 
 }  // namespace minigpt

@@ -25,7 +25,7 @@ Node::Node(const char* op_name) : sequence(next_sequence++), op(op_name), module
 
 void Node::release() {
   inputs.clear();
-  for (SavedTensor& s : saved) s.tensor = Tensor();
+  for (SavedTensor& s : saved) s.tensor.reset();
   saved = {};
   released = true;
 }
@@ -61,37 +61,31 @@ Variable Saved::input(int i) const {
   const SavedTensor& s = find(i, 0);
   if (!s.tensor.defined()) return Variable();
   const Edge& edge = node_.inputs[i];
-  return detail::VariableImpl::make(s.tensor, edge.node, edge.leaf);
+  return detail::VariableImpl::make(Tensor(s.tensor), edge.node, edge.leaf);
 }
 
 Variable Saved::output() const {
-  return detail::VariableImpl::make(find(SavedTensor::kOutput, 0).tensor, Ref<Node>(&node_), node_.meta);
+  return detail::VariableImpl::make(Tensor(output_value()), Ref<Node>(&node_), node_.meta);
 }
-
-Tensor Saved::other(int i) const { return find(SavedTensor::kOther, i).tensor; }
 
 namespace detail {
 
-void add_edge(Node& node, const Variable& input) {
-  Edge edge;
-  if (input.defined()) {
-    const VariableImpl& impl = VariableImpl::of(input);
+static void add_edge(Node& node, const Variable& input) {
+  Edge& edge = node.inputs.add();
+  if (!input.defined()) return;
+  const VariableImpl& impl = VariableImpl::of(input);
+  if (impl.node)
     edge.node = impl.node;
-    if (!impl.node && impl.meta && impl.meta->leaf) edge.leaf = impl.meta;
-    edge.shape = impl.value.shape();
-  }
-  node.inputs.push_back(std::move(edge));
+  else if (impl.meta && impl.meta->leaf)
+    edge.leaf = impl.meta;
+  edge.shape = impl.value.shape();
 }
 
-SavedTensor saved_now(Tensor tensor, int kind) {
-  const std::uint64_t version = tensor.defined() ? tensor.version() : 0;
-  return SavedTensor{std::move(tensor), version, kind};
-}
-
-Variable attach(Ref<Node> node, Tensor value) {
+Variable attach(Ref<Node> node, const Variable* inputs, std::size_t count, Tensor&& value) {
+  for (std::size_t i = 0; i < count; ++i) add_edge(*node, inputs[i]);
   node->shape = value.shape();
   node->dtype = value.dtype();
-  return VariableImpl::make(std::move(value), std::move(node), Ref<GradMeta>());
+  return VariableImpl::make(std::move(value), std::move(node));
 }
 
 }  // namespace detail

@@ -23,24 +23,6 @@ class Grads : public InlineList<Variable, 4> {
   }
 };
 
-namespace detail {
-
-// What a variable that requires a gradient has beyond its value. Leaves always have one; inner values get one
-// with retain_grad() or a hook, and share it with their node.
-struct GradMeta : Pooled {
-  std::int64_t references = 0;
-  Variable grad;
-  Variable pending;  // sum so far during a backward pass (leaves)
-  std::vector<GradHook> hooks;
-  const char* name = "";
-  bool leaf = false;
-  bool retain = false;
-  bool touched = false;
-  static void destroy(GradMeta* meta) { delete meta; }
-};
-
-}  // namespace detail
-
 // From a node to the source of one of its inputs.
 struct Edge {
   Ref<Node> node;              // the node that made an inner value, or
@@ -89,22 +71,6 @@ struct Node : Pooled {
   Node* next_waiting = nullptr;  // in the list of nodes about to be deleted
 };
 
-namespace detail {
-
-// What a Variable points to.
-struct VariableImpl : Pooled {
-  std::int64_t references = 0;
-  Tensor value;
-  Ref<Node> node;
-  Ref<GradMeta> meta;
-
-  static void destroy(VariableImpl* impl) { delete impl; }
-  static VariableImpl& of(const Variable& v) { return *v.impl_; }
-  static Variable make(Tensor value, Ref<Node> node, Ref<GradMeta> meta);
-};
-
-}  // namespace detail
-
 // What a backward function may read: only what its op listed in save().
 class Saved {
  public:
@@ -115,7 +81,10 @@ class Saved {
   // The output, rebuilt around its node.
   Variable output() const;
   // The i-th tensor saved as such; undefined if it was absent.
-  Tensor other(int i = 0) const;
+  const Tensor& other(int i = 0) const { return find(SavedTensor::kOther, i).tensor; }
+  // Input i and the output as plain numbers: all that is needed where nothing is recorded.
+  const Tensor& input_value(int i) const { return find(i, 0).tensor; }
+  const Tensor& output_value() const { return find(SavedTensor::kOutput, 0).tensor; }
   // How many inputs the op had.
   int inputs() const { return node_.inputs.size(); }
   // Does input i need a gradient at all?

@@ -1,5 +1,3 @@
-#include <new>
-
 #include "autograd/ref.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -19,53 +17,40 @@ constexpr bool kRecycle = false;  // the address sanitizer must see every free
 constexpr bool kRecycle = true;
 #endif
 
-constexpr std::size_t kStep = 64;
-constexpr std::size_t kClasses = 32;  // objects up to 2 kB
+}  // namespace
 
-struct FreeBlock {
-  FreeBlock* next;
-};
+namespace detail {
 
-struct Pool {
-  FreeBlock* free[kClasses] = {};
-  static inline thread_local bool alive = false;
-  Pool() { alive = true; }
-  ~Pool() {
-    alive = false;
-    for (FreeBlock* list : free)
+constinit thread_local Pool pool{};
+
+namespace {
+
+// Gives the blocks back when the thread ends; blocks released later go straight to the system.
+struct PoolEnd {
+  ~PoolEnd() {
+    pool.open = false;
+    for (Pool::FreeBlock*& list : pool.free)
       while (list) {
-        FreeBlock* next = list->next;
+        Pool::FreeBlock* next = list->next;
         ::operator delete(list);
         list = next;
       }
   }
 };
 
-Pool& pool() {
-  static thread_local Pool instance;
-  return instance;
-}
-
 }  // namespace
 
-void* pool_allocate(std::size_t bytes) {
-  const std::size_t index = (bytes + kStep - 1) / kStep;
-  if (index >= kClasses) return ::operator new(bytes);
-  FreeBlock*& list = pool().free[index];
-  if (!list) return ::operator new(index* kStep);
-  FreeBlock* block = list;
-  list = block->next;
-  return block;
-}
-
-void pool_release(void* memory, std::size_t bytes) noexcept {
-  const std::size_t index = (bytes + kStep - 1) / kStep;
-  if (index >= kClasses || !kRecycle || !Pool::alive) {
-    ::operator delete(memory);
-    return;
+void* allocate_block(std::size_t bytes) {
+  static thread_local bool opened = false;
+  if (!opened) {
+    opened = true;
+    static thread_local PoolEnd end;
+    pool.open = kRecycle;
   }
-  FreeBlock*& list = pool().free[index];
-  list = ::new (memory) FreeBlock{list};
+  return ::operator new(bytes);
 }
 
+void release_block(void* memory) noexcept { ::operator delete(memory); }
+
+}  // namespace detail
 }  // namespace minigpt

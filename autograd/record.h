@@ -24,8 +24,9 @@ template <class... Items>
 struct SaveList {
   std::tuple<Items...> items;
 };
+// Refers to tensors that have a name and owns the others, so it is only good as an argument of record().
 template <class... Items>
-SaveList<std::decay_t<Items>...> save(Items&&... items) {
+SaveList<Items...> save(Items&&... items) {
   return {{std::forward<Items>(items)...}};
 }
 
@@ -33,8 +34,10 @@ namespace detail {
 
 template <class Backward, std::size_t N>
 struct RecordedNode final : Node {
-  RecordedNode(const char* op_name, Backward fn, std::array<SavedTensor, N> kept)
-      : Node(op_name), fn_(std::move(fn)), kept_(std::move(kept)) {
+  // keep() -> std::array<SavedTensor, N>, which is made in its place.
+  template <class Keep>
+  RecordedNode(const char* op_name, Backward fn, const Keep& keep)
+      : Node(op_name), fn_(std::move(fn)), kept_(keep()) {
     saved = kept_;
   }
   Grads backward(const Variable& dy) override { return fn_(Saved(*this), dy); }
@@ -42,9 +45,11 @@ struct RecordedNode final : Node {
   std::array<SavedTensor, N> kept_;
 };
 
-void add_edge(Node& node, const Variable& input);
-SavedTensor saved_now(Tensor tensor, int kind);
-Variable attach(Ref<Node> node, Tensor value);
+inline SavedTensor saved_now(const Tensor& tensor, int kind) {
+  return {tensor, tensor.defined() ? tensor.version() : 0, kind};
+}
+// The output of a node: gives the node its edges, and the value the node.
+Variable attach(Ref<Node> node, const Variable* inputs, std::size_t count, Tensor&& value);
 
 inline SavedTensor save_item(const Variable* inputs, const Tensor&, InputItem item) {
   return saved_now(inputs[item.index].defined() ? inputs[item.index].value() : Tensor(), item.index);
@@ -68,23 +73,27 @@ inline bool any_requires_grad(const Variable* inputs, std::size_t count) {
 // keeps the listed tensors and calls backward(const Saved&, const Variable& dy) -> Grads (one entry per
 // input, in order). `op` must be a string literal.
 template <class... Items, class Backward>
-Variable record(const char* op, Tensor value, const Variable* inputs, std::size_t count,
-                SaveList<Items...> list, Backward backward) {
+Variable record(const char* op, Tensor&& value, const Variable* inputs, std::size_t count,
+                const SaveList<Items...>& list, Backward backward) {
   profile_mark(op);
-  if (!recording() || !detail::any_requires_grad(inputs, count)) return Variable(std::move(value));
-  const auto keep = [&](const auto&... item) {
-    return std::array<SavedTensor, sizeof...(Items)>{detail::save_item(inputs, value, item)...};
+  if (!recording() || !detail::any_requires_grad(inputs, count))
+    return detail::VariableImpl::make(std::move(value));
+  const auto keep = [&] {
+    return std::apply(
+        [&](const auto&... item) {
+          return std::array<SavedTensor, sizeof...(Items)>{detail::save_item(inputs, value, item)...};
+        },
+        list.items);
   };
   using Recorded = detail::RecordedNode<Backward, sizeof...(Items)>;
-  Ref<Node> node(new Recorded(op, std::move(backward), std::apply(keep, list.items)));
-  for (std::size_t i = 0; i < count; ++i) detail::add_edge(*node, inputs[i]);
-  return detail::attach(std::move(node), std::move(value));
+  Ref<Node> node(new Recorded(op, std::move(backward), keep));
+  return detail::attach(std::move(node), inputs, count, std::move(value));
 }
 
 template <class... Items, class Backward>
-Variable record(const char* op, Tensor value, std::initializer_list<Variable> inputs, SaveList<Items...> list,
-                Backward backward) {
-  return record(op, std::move(value), inputs.begin(), inputs.size(), std::move(list), std::move(backward));
+Variable record(const char* op, Tensor value, std::initializer_list<Variable> inputs,
+                const SaveList<Items...>& list, Backward backward) {
+  return record(op, std::move(value), inputs.begin(), inputs.size(), list, std::move(backward));
 }
 
 }  // namespace minigpt

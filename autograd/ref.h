@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <utility>
 
 namespace minigpt {
@@ -39,9 +40,45 @@ class Ref {
   T* object_ = nullptr;
 };
 
+namespace detail {
+
+// The free blocks of one thread, by size in steps of 64 bytes. Without constructor or destructor, so that
+// reaching it costs no guard; autograd/pool.cpp empties it when the thread ends.
+struct Pool {
+  static constexpr std::size_t kStep = 64;
+  static constexpr std::size_t kClasses = 32;  // objects up to 2 kB
+  struct FreeBlock {
+    FreeBlock* next;
+  };
+  FreeBlock* free[kClasses];
+  bool open;  // takes blocks back; set by the first allocation in this thread
+};
+extern constinit thread_local Pool pool;
+
+void* allocate_block(std::size_t bytes);
+void release_block(void* memory) noexcept;
+
+}  // namespace detail
+
 // Memory for small objects, recycled per thread by size. Falls back to operator new for large ones.
-void* pool_allocate(std::size_t bytes);
-void pool_release(void* memory, std::size_t bytes) noexcept;
+inline void* pool_allocate(std::size_t bytes) {
+  using detail::Pool;
+  const std::size_t index = (bytes + Pool::kStep - 1) / Pool::kStep;
+  if (index >= Pool::kClasses) return detail::allocate_block(bytes);
+  Pool::FreeBlock* block = detail::pool.free[index];
+  if (!block) [[unlikely]]
+    return detail::allocate_block(index * Pool::kStep);
+  detail::pool.free[index] = block->next;
+  return block;
+}
+
+inline void pool_release(void* memory, std::size_t bytes) noexcept {
+  using detail::Pool;
+  const std::size_t index = (bytes + Pool::kStep - 1) / Pool::kStep;
+  if (index >= Pool::kClasses || !detail::pool.open) [[unlikely]]
+    return detail::release_block(memory);
+  detail::pool.free[index] = ::new (memory) Pool::FreeBlock{detail::pool.free[index]};
+}
 
 // Base class that sends new and delete of the derived class to the pool.
 struct Pooled {

@@ -3,56 +3,29 @@
 #include "autograd/node.h"
 
 namespace minigpt {
-namespace {
-thread_local bool recording_on = true;
-}
-
-bool recording() { return recording_on; }
-
-NoGrad::NoGrad() : before_(recording_on) { recording_on = false; }
-NoGrad::~NoGrad() { recording_on = before_; }
-
 namespace detail {
 
-Recording::Recording(bool on) : before_(recording_on) { recording_on = on; }
-Recording::~Recording() { recording_on = before_; }
+constinit thread_local bool recording_on = true;
 
-Variable VariableImpl::make(Tensor value, Ref<Node> node, Ref<GradMeta> meta) {
-  Ref<VariableImpl> impl(new VariableImpl);
-  impl->value = std::move(value);
-  impl->node = std::move(node);
-  impl->meta = std::move(meta);
-  return Variable(std::move(impl));
+VariableImpl::VariableImpl(Tensor&& v, Ref<Node>&& n, Ref<GradMeta>&& m)
+    : value(std::move(v)), node(std::move(n)), meta(std::move(m)) {}
+
+void GradMeta::destroy(GradMeta* meta) { delete meta; }
+void VariableImpl::destroy(VariableImpl* impl) { delete impl; }
+
+Variable VariableImpl::make(Tensor&& value, Ref<Node> node, Ref<GradMeta> meta) {
+  return Variable(Ref<VariableImpl>(new VariableImpl(std::move(value), std::move(node), std::move(meta))));
 }
 
 }  // namespace detail
 
-Variable::Variable() = default;
-Variable::Variable(const Variable&) = default;
-Variable::Variable(Variable&&) noexcept = default;
-Variable& Variable::operator=(const Variable&) = default;
-Variable& Variable::operator=(Variable&&) noexcept = default;
-Variable::~Variable() = default;
-Variable::Variable(Ref<detail::VariableImpl> impl) : impl_(std::move(impl)) {}
-
-Variable::Variable(Tensor value, bool requires_grad) : impl_(new detail::VariableImpl) {
+Variable::Variable(Tensor value, bool requires_grad) {
   check(value.defined(), "variable", "the tensor is undefined");
-  impl_->value = std::move(value);
+  impl_ = Ref<detail::VariableImpl>(new detail::VariableImpl(std::move(value), {}, {}));
   if (requires_grad) set_requires_grad(true);
 }
 
-detail::VariableImpl& Variable::impl(const char* what) const {
-  check(defined(), what, "the variable is undefined");
-  return *impl_;
-}
-
-const Tensor& Variable::value() const { return impl("value").value; }
-Tensor& Variable::mutable_value() { return impl("value").value; }
-
-bool Variable::requires_grad() const {
-  const detail::VariableImpl& i = impl("requires_grad");
-  return i.node || (i.meta && i.meta->leaf);
-}
+void Variable::undefined(const char* what) { fail(what, "the variable is undefined"); }
 
 bool Variable::is_leaf() const { return !impl("is_leaf").node; }
 Node* Variable::node() const { return impl("node").node.get(); }

@@ -93,6 +93,7 @@ class Variable {
   friend struct detail::VariableImpl;
   explicit Variable(Ref<detail::VariableImpl> impl);
   detail::VariableImpl& impl(const char* what) const;
+  [[noreturn]] static void undefined(const char* what);
   Ref<detail::VariableImpl> impl_;
 };
 
@@ -102,14 +103,48 @@ struct BackwardOptions {
   bool create_graph = false;  // record the backward pass itself, for second derivatives; implies retain_graph
 };
 
+namespace detail {
+
+extern constinit thread_local bool recording_on;
+
+// What a variable that requires a gradient has beyond its value. Leaves always have one; inner values get one
+// with retain_grad() or a hook, and share it with their node.
+struct GradMeta : Pooled {
+  std::int64_t references = 0;
+  Variable grad;
+  Variable pending;  // sum so far during a backward pass (leaves)
+  std::vector<GradHook> hooks;
+  const char* name = "";
+  bool leaf = false;
+  bool retain = false;
+  bool touched = false;
+  static void destroy(GradMeta* meta);
+};
+
+// What a Variable points to.
+struct VariableImpl : Pooled {
+  std::int64_t references = 0;
+  Tensor value;
+  Ref<Node> node;
+  Ref<GradMeta> meta;
+
+  VariableImpl(Tensor&& v, Ref<Node>&& n, Ref<GradMeta>&& m);
+  bool requires_grad() const { return node || (meta && meta->leaf); }
+  static void destroy(VariableImpl* impl);
+  static VariableImpl& of(const Variable& v) { return *v.impl_; }
+  static Variable make(Tensor&& value, Ref<Node> node = {}, Ref<GradMeta> meta = {});
+};
+
+}  // namespace detail
+
 // Whether operations are being recorded in this thread (they are, unless a NoGrad is alive).
-bool recording();
+inline bool recording() { return detail::recording_on; }
 
 // While alive, operations in this thread are not recorded: evaluation, sampling, optimiser steps.
 class NoGrad {
  public:
-  NoGrad();
-  ~NoGrad();
+  NoGrad() : before_(detail::recording_on) { detail::recording_on = false; }
+  ~NoGrad() { detail::recording_on = before_; }
   NoGrad(const NoGrad&) = delete;
   NoGrad& operator=(const NoGrad&) = delete;
 
@@ -122,8 +157,8 @@ namespace detail {
 // Switches recording for a scope; the engine turns it on again for create_graph.
 class Recording {
  public:
-  explicit Recording(bool on);
-  ~Recording();
+  explicit Recording(bool on) : before_(recording_on) { recording_on = on; }
+  ~Recording() { recording_on = before_; }
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
@@ -132,4 +167,26 @@ class Recording {
 };
 
 }  // namespace detail
+
+// Everything an operation does with its operands is inline: on a tensor of a few numbers, calls would cost more
+// than the arithmetic.
+
+inline Variable::Variable() = default;
+inline Variable::Variable(const Variable&) = default;
+inline Variable::Variable(Variable&&) noexcept = default;
+inline Variable& Variable::operator=(const Variable&) = default;
+inline Variable& Variable::operator=(Variable&&) noexcept = default;
+inline Variable::~Variable() = default;
+inline Variable::Variable(Ref<detail::VariableImpl> impl) : impl_(std::move(impl)) {}
+
+inline detail::VariableImpl& Variable::impl(const char* what) const {
+  if (!impl_) [[unlikely]]
+    undefined(what);
+  return *impl_;
+}
+
+inline const Tensor& Variable::value() const { return impl("value").value; }
+inline Tensor& Variable::mutable_value() { return impl("value").value; }
+inline bool Variable::requires_grad() const { return impl("requires_grad").requires_grad(); }
+
 }  // namespace minigpt

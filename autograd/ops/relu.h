@@ -16,7 +16,7 @@ inline Variable relu_backward(const Tensor& y, const Variable& dy) {
 // y = max(x, 0).        dx = dy where x > 0, else 0      (0 at the kink; y > 0 tells as much as x > 0)
 inline Variable relu(const Variable& x) {
   return record("relu", relu(x.value()), {x}, save(output()), [](const Saved& s, const Variable& dy) {
-    return Grads{relu_backward(s.output().value(), dy)};
+    return Grads{relu_backward(s.output_value(), dy)};
   });
 }
 
