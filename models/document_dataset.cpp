@@ -46,12 +46,17 @@ std::string DocumentDataset::validation_note() const {
 }
 
 Batch DocumentDataset::at_step(Split split, std::int64_t step) const {
+  Batch out;
+  at_step(split, step, out);
+  return out;
+}
+
+void DocumentDataset::at_step(Split split, std::int64_t step, Batch& out) const {
   check(step >= 0, "dataset", "the step must not be negative: {}", step);
   check(count(split) > 0, "dataset", "the validation part has no documents");
   const std::int64_t number = step % count(split);
   const auto index = static_cast<std::size_t>(split == Split::kTrain ? number : train_count_ + number);
-  Batch out;
-  out.offsets = {number};
+  out.offsets.assign(1, number);
   out.batch = 1;
   // From one <doc> to the next there are starts_[i + 1] - starts_[i] predictions: the characters and the
   // closing <doc>.
@@ -59,7 +64,6 @@ Batch DocumentDataset::at_step(Split split, std::int64_t step) const {
   const auto first = tokens_.begin() + starts_[index];
   out.inputs.assign(first, first + out.block);
   out.targets.assign(first + 1, first + out.block + 1);
-  return out;
 }
 
 std::span<const std::int32_t> DocumentDataset::tokens(Split split) const {

@@ -38,6 +38,8 @@ class DocumentDataset {
   // offsets = {document number}.
   // Throws Error when step < 0 or the part is empty.
   Batch at_step(Split split, std::int64_t step) const;
+  // The same, into a batch whose memory is reused.
+  void at_step(Split split, std::int64_t step, Batch& out) const;
 
   // A part as one stream, <doc> emma <doc> olivia <doc>: what counting models read.
   std::span<const std::int32_t> tokens(Split split) const;

@@ -7,10 +7,19 @@
 namespace minigpt {
 namespace {
 
+// Makes tensors of out.memory. New ones: a graph may still hold those of the batch before.
+void to_tensors(TokenBatch& out) {
+  const Shape shape = {out.memory.batch, out.memory.block};
+  out.inputs = Tensor::from<std::int32_t>(out.memory.inputs, shape);
+  out.targets = Tensor::from<std::int32_t>(out.memory.targets, shape);
+  out.offsets = out.memory.offsets;
+}
+
 TokenBatch to_tensors(Batch batch) {
-  const Shape shape = {batch.batch, batch.block};
-  return {Tensor::from<std::int32_t>(batch.inputs, shape), Tensor::from<std::int32_t>(batch.targets, shape),
-          std::move(batch.offsets)};
+  TokenBatch out;
+  out.memory = std::move(batch);
+  to_tensors(out);
+  return out;
 }
 
 }  // namespace
@@ -40,8 +49,17 @@ std::span<const std::int32_t> TrainData::tokens(Split split) const {
 }
 
 TokenBatch TrainData::train_batch(std::int64_t index, Generator& rng) const {
-  if (documents_) return to_tensors(documents_->at_step(Split::kTrain, index));
-  return to_tensors(text_->draw(Split::kTrain, batch_size_, rng));
+  TokenBatch out;
+  train_batch(index, rng, out);
+  return out;
+}
+
+void TrainData::train_batch(std::int64_t index, Generator& rng, TokenBatch& out) const {
+  if (documents_)
+    documents_->at_step(Split::kTrain, index, out.memory);
+  else
+    text_->draw(Split::kTrain, batch_size_, rng, out.memory);
+  to_tensors(out);
 }
 
 TokenBatch TrainData::train_batch_at(const std::vector<std::int64_t>& offsets) const {

@@ -14,6 +14,7 @@ namespace minigpt {
 struct TokenBatch {
   Tensor inputs, targets;
   std::vector<std::int64_t> offsets;  // where its windows start; what a checkpoint keeps of it
+  Batch memory;                       // reused when the next batch is drawn into this one
 };
 
 class TrainData {
@@ -30,6 +31,8 @@ class TrainData {
 
   // Training batch number `index`: random windows (one draw each), or the next document (no draw).
   TokenBatch train_batch(std::int64_t index, Generator& rng) const;
+  // The same, into a batch that is no longer needed, whose memory is reused: a training step does not allocate.
+  void train_batch(std::int64_t index, Generator& rng, TokenBatch& out) const;
   // A batch made before, from its offsets.
   TokenBatch train_batch_at(const std::vector<std::int64_t>& offsets) const;
   // Evaluation batch number `index` of `count`: drawn from rng if there is one, else windows spread evenly over the part

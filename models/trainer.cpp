@@ -118,7 +118,7 @@ StepReport Trainer::update() {
     report.loss = loss.item();
     if (!std::isfinite(report.loss))
       stop_not_finite(fmt::format("the loss is {}{}", report.loss, bad_weight()));
-    batch_ = data_.train_batch(state_.step * micro + i + 1, rng_);
+    data_.train_batch(state_.step * micro + i + 1, rng_, batch_);
     profile_mark("next batch");
     (micro == 1 ? loss : loss * (1.0 / static_cast<double>(micro))).backward();
     profile_mark("gradients of leaves");

@@ -19,7 +19,10 @@ void detail::collect_parameter(std::vector<NamedParameter>& list, std::string na
 }
 
 void zero_grad(const std::vector<NamedParameter>& parameters) {
-  for (NamedParameter p : parameters) p.variable.zero_grad();
+  for (const NamedParameter& p : parameters) {
+    Variable parameter = p.variable;  // refers to the same one
+    parameter.zero_grad();
+  }
 }
 
 std::int64_t parameter_count(const std::vector<NamedParameter>& parameters) {

@@ -18,6 +18,13 @@ Adam::Adam(std::vector<ParameterGroup> groups, const AdamOptions& options)
   }
 }
 
+const Adam::Corrections& Adam::corrections(std::int64_t t) {
+  if (corrections_.t != t)
+    corrections_ = {t, 1 - std::pow(options_.beta1, static_cast<double>(t)),
+                    1 - std::pow(options_.beta2, static_cast<double>(t))};
+  return corrections_;
+}
+
 void Adam::update(std::size_t index, std::int64_t t, Variable& parameter, const Tensor& gradient,
                   const ParameterGroup& group, double grad_scale) {
   Tensor& value = parameter.mutable_value();
@@ -29,8 +36,8 @@ void Adam::update(std::size_t index, std::int64_t t, Variable& parameter, const 
     step.beta2 = options_.beta2;
     step.eps = options_.eps;
     step.weight_decay = group.weight_decay;
-    step.bias_correction1 = 1 - std::pow(options_.beta1, static_cast<double>(t));
-    step.bias_correction2 = 1 - std::pow(options_.beta2, static_cast<double>(t));
+    step.bias_correction1 = corrections(t).first;
+    step.bias_correction2 = corrections(t).second;
     step.grad_scale = grad_scale;
     step.decoupled = options_.decoupled_decay;
     adamw_step(value.mutable_data<T>(), gradient.data<T>(), mean_[index].mutable_data<T>(),

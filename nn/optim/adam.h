@@ -27,7 +27,15 @@ class Adam : public Optimizer {
   void update(std::size_t index, std::int64_t t, Variable& parameter, const Tensor& gradient,
               const ParameterGroup& group, double grad_scale) override;
 
+  // 1 - beta^t. All parameters are usually at the same t, so the last result is kept.
+  struct Corrections {
+    std::int64_t t = 0;
+    double first = 0, second = 0;
+  };
+  const Corrections& corrections(std::int64_t t);
+
   AdamOptions options_;
+  Corrections corrections_;
   std::vector<Tensor> mean_, square_;
 };
 
