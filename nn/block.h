@@ -34,7 +34,7 @@ struct Block : Module {
         attn(o.n_embd, o.n_head, o.bias, o.dropout, rng),
         ln_2(o.norm, o.n_embd, o.norm_gain, o.bias),
         mlp(o.n_embd, o.bias, o.dropout, o.activation, rng) {
-    attn.qk_norm = o.qk_norm;
+    attn.normalise_qk = o.qk_norm;
     attn.rotary_table = o.rotary_table;
   }
 

@@ -72,4 +72,11 @@ struct RmsNormGradients {
 RmsNormGradients rms_norm_backward(const Tensor& x, const Tensor& rrms, const Tensor& weight,
                                    const Tensor& dy);
 
+// The same for the heads of queries and keys, without a weight: each D = C / heads numbers of the first 2C columns are
+// scaled to a root mean square of 1, and the values (the last C columns) copied.
+// qkv: (B, T, 3C)   ->   y: (B, T, 3C), rrms: (B, T, 2 heads)
+RmsNormOutput qk_norm(const Tensor& qkv, std::int64_t heads, double eps);
+// dqkv, from what qk_norm returned: the formula of rms_norm_backward in every head; values pass.
+Tensor qk_norm_backward(const Tensor& qkv, const Tensor& rrms, const Tensor& dy);
+
 }  // namespace minigpt

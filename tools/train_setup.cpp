@@ -145,6 +145,11 @@ TrainSetup prepare(const TrainRequest& request, const ConfigOptions& options) {
       apply_json(setup.config, read_file(request.config_file), request.config_file);
     options.apply(setup.config);
     if (!request.init_from.empty()) take_model_from(request, options, setup);
+    // A schedule of another length keeps the share of it that the recipe gives to the decline.
+    const TrainConfig recipe = preset(request.preset.empty() ? "quick" : request.preset);
+    if (options.given("lr_decay_steps") && !options.given("decay_steps") &&
+        setup.config.decay_steps == recipe.decay_steps)
+      setup.config.decay_steps = recipe.decay_steps * setup.config.lr_decay_steps / recipe.lr_decay_steps;
     // Documents differ in length, so they come one at a time.
     if (setup.config.documents && !options.given("batch_size")) setup.config.batch_size = 1;
     note_schedule(options, setup);

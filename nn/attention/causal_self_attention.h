@@ -2,8 +2,7 @@
 // Multi-head causal self-attention: the half of a transformer block in which positions look at each other.
 
 #include "autograd/ops/causal_attention.h"
-#include "autograd/ops/concat.h"
-#include "autograd/ops/rms_norm.h"
+#include "autograd/ops/qk_norm.h"
 #include "autograd/ops/rotary.h"
 #include "nn/attention/kv_cache.h"
 #include "nn/dropout.h"
@@ -19,7 +18,7 @@ struct CausalSelfAttention : Module {
   Linear c_attn, c_proj;
   Dropout attn_dropout, resid_dropout;
   std::int64_t n_head = 1;
-  bool qk_norm = false;
+  bool normalise_qk = false;
   Tensor rotary_table;  // undefined: positions are learned embeddings, added before the first block
 
   CausalSelfAttention() = default;
@@ -54,13 +53,9 @@ struct CausalSelfAttention : Module {
   }
 
  private:
+  // What attention takes: queries and keys normalised and turned, as far as the model does either.
   Variable prepared(Variable qkv, std::int64_t first_position) const {
-    if (qk_norm) {
-      const std::int64_t B = qkv.dim(0), T = qkv.dim(1), C = qkv.dim(2) / 3;
-      const std::vector<Variable> parts = split(qkv, {2 * C, C}, 2);
-      const Variable normed = rms_norm(reshape(parts[0], {B, T, 2 * n_head, C / n_head}), Variable());
-      qkv = concat({reshape(normed, {B, T, 2 * C}), parts[1]}, 2);
-    }
+    if (normalise_qk) qkv = qk_norm(qkv, n_head);
     return rotary_table.defined() ? rotary(qkv, n_head, rotary_table, first_position) : qkv;
   }
 };

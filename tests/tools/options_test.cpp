@@ -102,9 +102,9 @@ TEST_CASE("T-11: --help shows every option with its default, and trains nothing"
   CHECK(run.code == 0);
   CHECK(run.err.empty());
   CHECK_FALSE(desk.has("m"));
-  for (const char* part : {"--steps INT=1500", "--learning-rate,--lr NUMBER=0.002", "--preset NAME=quick",
+  for (const char* part : {"--steps INT=1250", "--learning-rate,--lr NUMBER=0.01", "--preset NAME=quick",
                            "--seed INT=1337", "--out DIR=model", "--dropout NUMBER=0 ", "(0 to 1)",
-                           "(1 or more)", "--norm NAME=layer", "--bias [true|false]=false"})
+                           "(1 or more)", "--norm NAME=rms", "--bias [true|false]=false"})
     CHECK_MESSAGE(contains(run.out, part), part);
   CHECK_FALSE(contains(run.out, "e+"));  // no 1e+15 for a reader to decipher
 }
@@ -154,9 +154,9 @@ TEST_CASE("P-01: the number of threads is validated") {
 
 TEST_CASE("T-03: a schedule that contradicts itself is refused by the names of the options") {
   const Untouched desk;
-  desk.refuses("--lr 1e-5", "--learning-rate 1e-05 is below --min-lr 0.0002");
-  desk.refuses("--lr-decay-steps 20", "--warmup-steps 50 leaves no step before --lr-decay-steps 20");
-  desk.refuses("--schedule wsd --decay-steps 1480", "--warmup-steps 50 and --decay-steps 1480 do not fit");
+  desk.refuses("--lr 1e-5 --min-lr 0.0002", "--learning-rate 1e-05 is below --min-lr 0.0002");
+  desk.refuses("--lr-decay-steps 5", "--warmup-steps 10 leaves no step before --lr-decay-steps 5");
+  desk.refuses("--decay-steps 1245", "--warmup-steps 10 and --decay-steps 1245 do not fit");
 }
 
 TEST_CASE("P-02: the version shows the build type, and warns if it is slow") {
