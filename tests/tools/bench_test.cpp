@@ -1,5 +1,7 @@
 // minigpt bench: what it prints, on sizes too small to say anything about speed.
 
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "tests/tools/run_command.h"

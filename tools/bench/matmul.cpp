@@ -48,17 +48,21 @@ Result measure(const Product& product, const std::vector<std::unique_ptr<Worker>
   for (int round = 0; round < bench.rounds; ++round) {
     for (const auto& worker : workers) {
       if (worker->name() != "minigpt") continue;
-      if (const auto rate = worker->peak(product.dtype, bench.slice / 2)) peaks.push_back(1e-9 * *rate);
+      if (const auto rate = worker->peak(product.dtype, bench.slice / 2, bench.fastest))
+        peaks.push_back(1e-9 * *rate);
     }
     for (Entry& entry : entries)
-      if (const auto seconds = entry.worker->seconds(entry.way, product, bench.slice))
+      if (const auto seconds = entry.worker->seconds(entry.way, product, bench.slice, bench.fastest))
         entry.gflops.push_back(1e-9 * product.operations() / *seconds);
   }
-  Result result{product, median(peaks), {}};
+  const auto one_of = [&](const std::vector<double>& rates) {
+    return bench.fastest && !rates.empty() ? *std::max_element(rates.begin(), rates.end()) : median(rates);
+  };
+  Result result{product, one_of(peaks), {}};
   for (const Entry& entry : entries) {
     if (entry.gflops.empty()) continue;
     double& best = result.gflops[entry.worker->name()];
-    best = std::max(best, median(entry.gflops));
+    best = std::max(best, one_of(entry.gflops));
   }
   return result;
 }
@@ -114,8 +118,9 @@ class Means {
 };
 
 void print_header(const std::vector<std::unique_ptr<Worker>>& workers, const std::vector<std::string>& names,
-                  int threads) {
-  fmt::print("\n{} thread{}, GFLOP/s (medians)\n", threads, threads == 1 ? "" : "s");
+                  int threads, bool fastest) {
+  fmt::print("\n{} thread{}, GFLOP/s ({})\n", threads, threads == 1 ? "" : "s",
+             fastest ? "fastest" : "medians");
   for (const auto& w : workers)
     if (!w->file().empty()) fmt::print("  {}: {} {}\n", w->name(), w->file(), w->version());
   fmt::print("{:<18} {:<6} {:<5} {:>8}", "m x n x k", "layout", "type", "peak");
@@ -149,7 +154,7 @@ void bench_matmul(const MatmulBench& bench) {
     for (const std::string& name : bench.contenders)
       for (const auto& worker : workers)
         if (worker->name() == name && (names.empty() || names.back() != name)) names.push_back(name);
-    if (!bench.json) print_header(workers, names, threads);
+    if (!bench.json) print_header(workers, names, threads, bench.fastest);
     for (const Product& product : bench.products) {
       const Result result = measure(product, workers, bench);
       if (bench.json)

@@ -13,7 +13,8 @@ struct MatmulBench {
   std::vector<int> threads;
   std::vector<std::string> contenders;  // of contender_names()
   int rounds = 5;
-  double slice = 0.04;  // seconds that each contender is timed for, per round and product
+  double slice = 0.04;   // seconds that each contender is timed for, per round and product
+  bool fastest = false;  // the fastest batch and round count, in place of medians
   bool json = false;
 };
 

@@ -113,12 +113,13 @@ std::optional<double> Worker::ask(const std::string& request) {
   return value > 0 ? std::optional(value) : std::nullopt;
 }
 
-std::optional<double> Worker::seconds(const std::string& way, const Product& p, double slice) {
-  return ask(fmt::format("time {} {} {} {} {} {} {}", way, p.m, p.n, p.k, p.layout, p.dtype, slice));
+std::optional<double> Worker::seconds(const std::string& way, const Product& p, double slice, bool fastest) {
+  return ask(
+      fmt::format("time {} {} {} {} {} {} {} {:d}", way, p.m, p.n, p.k, p.layout, p.dtype, slice, fastest));
 }
 
-std::optional<double> Worker::peak(const std::string& dtype, double slice) {
-  return ask(fmt::format("peak {} {}", dtype, slice));
+std::optional<double> Worker::peak(const std::string& dtype, double slice, bool fastest) {
+  return ask(fmt::format("peak {} {} {:d}", dtype, slice, fastest));
 }
 
 }  // namespace minigpt::tools

@@ -29,10 +29,10 @@ class Worker {
   const std::string& file() const { return file_; }  // that was loaded, without links; "" for minigpt
   const std::string& version() const { return version_; }
 
-  // Seconds for one call, measured for about `slice` seconds; none if the library cannot, or has crashed.
-  std::optional<double> seconds(const std::string& way, const Product& product, double slice);
+  // See seconds_per_call; none if the library cannot, or has crashed.
+  std::optional<double> seconds(const std::string& way, const Product& product, double slice, bool fastest);
   // See measure_peak.
-  std::optional<double> peak(const std::string& dtype, double slice);
+  std::optional<double> peak(const std::string& dtype, double slice, bool fastest);
 
  private:
   bool read_line(std::string& line);
