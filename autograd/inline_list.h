@@ -1,10 +1,12 @@
 #pragma once
 // A growing list whose first N elements live inside the object: graph nodes seldom have more than a few
-// inputs.
+// inputs. More go to recycled memory (autograd/ref.h).
 
 #include <memory>
 #include <new>
 #include <utility>
+
+#include "autograd/ref.h"
 
 namespace minigpt {
 
@@ -57,12 +59,12 @@ class InlineList {
   void drop() {
     clear();
     if (outgrown()) [[unlikely]]
-      std::allocator<T>().deallocate(first_, static_cast<std::size_t>(capacity_));
+      pool_release(first_, sizeof(T) * static_cast<std::size_t>(capacity_));
   }
 
   void grow() {
     const int more = 2 * capacity_ + 2;
-    T* place = std::allocator<T>().allocate(static_cast<std::size_t>(more));
+    T* place = static_cast<T*>(pool_allocate(sizeof(T) * static_cast<std::size_t>(more)));
     std::uninitialized_move_n(first_, size_, place);
     const int kept = size_;
     drop();
