@@ -2,7 +2,7 @@
 # Installs what is missing, builds and runs the tests.
 #
 #   tools/test.sh           one compiler, Release: minutes
-#   tools/test.sh --full    also Clang, both with warnings as errors, the sanitizers and the long tests: under an hour
+#   tools/test.sh --full    also Clang, both with warnings as errors, the sanitizers, the long tests and NEON: over an hour
 #
 # MINIGPT_REFERENCE names another folder of PyTorch results in the format of tests/reference.
 # MINIGPT_DATA names a folder with tinyshakespeare.txt for the long tests on real text.
@@ -50,3 +50,5 @@ for sanitizer in address,undefined thread; do
   build "sanitize-${sanitizer%%,*}" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DMINIGPT_SANITIZE=$sanitizer
   run "sanitize-${sanitizer%%,*}"
 done
+echo "--- NEON, emulated"
+"$root/tools/test_neon.sh"
