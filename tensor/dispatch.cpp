@@ -19,7 +19,8 @@ void fill(KernelSet&);
 }
 namespace avx512_bf16 {
 void bind_bf16(GemmKernels<float>&);
-}
+void bind_bf16(PeakKernels<float>&);
+}  // namespace avx512_bf16
 #elif defined(__aarch64__)
 namespace neon {
 void fill(KernelSet&);
@@ -42,6 +43,7 @@ void fill_avx512_bf16(KernelSet& set) {
   avx512::fill(set);
   set.name = "avx512_bf16";
   avx512_bf16::bind_bf16(set.gemm_bf16);
+  avx512_bf16::bind_bf16(set.peak_bf16);
 }
 #endif
 

@@ -114,7 +114,14 @@ Command add_matmul(CLI::App& app) {
 struct CommonOptions {
   std::string preset = "nanogpt-cpu";
   TextOption threads, vocabulary, dtype;
+  std::vector<std::string> dtypes = {"f32"};  // that the benchmark knows
   bool json = false;
+
+  std::string dtypes_text() const {
+    std::string text;
+    for (const std::string& name : dtypes) text += (text.empty() ? "" : ", ") + name;
+    return text;
+  }
 
   void add_preset(CLI::App& app) {
     std::string names;
@@ -127,12 +134,13 @@ struct CommonOptions {
     add_text_option(app, vocabulary, "--vocabulary", "INT", "symbols (1 to 1000000)", "65");
   }
   void add_rest(CLI::App& app) {
-    add_text_option(app, dtype, "--dtype", "NAME", "type of number: f32", "f32");
+    add_text_option(app, dtype, "--dtype", "NAME", "factors of matrix products: " + dtypes_text(), "f32");
     add_threads_option(app, threads);
     app.add_flag("--json", json, "print one JSON object a line");
   }
   void apply() const {
-    check(dtype.text == "f32", "option", "--dtype: '{}' is not one of f32", dtype.text);
+    check(std::find(dtypes.begin(), dtypes.end(), dtype.text) != dtypes.end(), "option",
+          "--dtype: '{}' is not one of {}", dtype.text, dtypes_text());
     apply_threads(threads);
   }
   TrainConfig config() const {
@@ -182,9 +190,10 @@ Command add_bench_train(CLI::App& app) {
   struct TrainOptions : CommonOptions {
     std::string data;
     TextOption steps;
-    bool profile = false;
+    bool profile = false, recompute = false;
   };
   auto o = std::make_shared<TrainOptions>();
+  o->dtypes = {"f32", "bf16"};
   app.description(
       "Times training steps: milliseconds, tokens/s, GFLOP/s of the matrix products and their share of the\n"
       "multiply-add peak, memory. Nothing is saved.");
@@ -193,13 +202,16 @@ Command add_bench_train(CLI::App& app) {
       ->type_name("FILE");
   add_text_option(app, o->steps, "--steps", "INT", "steps to time, after 3 that are not (1 to 1000000)",
                   "20");
+  app.add_flag("--recompute", o->recompute,
+               "keep one tensor per block for the backward pass and compute the rest again");
   app.add_flag("--profile", o->profile, "show the time of each operation, forward and backward");
   o->add_rest(app);
   return [o] {
     TrainBench bench;
     bench.preset = o->preset;
     bench.config = o->config();
-    bench.dtype = o->dtype.text;
+    bench.dtype = bench.config.dtype = o->dtype.text;
+    bench.config.recompute = o->recompute;
     bench.steps = static_cast<int>(o->steps.whole(1, 1e6));
     bench.profile = o->profile;
     bench.json = o->json;

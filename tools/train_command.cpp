@@ -11,10 +11,10 @@
 #include "tensor/dispatch.h"
 #include "tensor/parallel.h"
 #include "tools/arguments.h"
+#include "tools/bench/memory_use.h"
 #include "tools/commands.h"
 #include "tools/folder_lock.h"
 #include "tools/interrupt.h"
-#include "tools/process_memory.h"
 #include "tools/progress.h"
 #include "tools/train_setup.h"
 
@@ -70,7 +70,8 @@ void print_end(const TrainSetup& setup, Trainer& trainer, const TrainData& data,
   if (state.best_loss)
     fmt::print("best evaluation: {:.4f} at step {}; its weights are what sample and eval use\n",
                *state.best_loss, state.best_step);
-  fmt::print("peak memory: {:.0f} MB, of which tensors {:.0f} MB\n", peak_process_mb(),
+  fmt::print("peak memory: {:.0f} MB, of which tensors {:.0f} MB\n",
+             1e-6 * static_cast<double>(peak_resident_bytes()),
              static_cast<double>(memory_stats().peak_bytes) / 1e6);
   fmt::print("model saved in {}\n", setup.folder.path().string());
   fmt::print("  minigpt sample --model {}\n", setup.folder.path().string());

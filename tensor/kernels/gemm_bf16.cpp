@@ -10,6 +10,7 @@
 #include "tensor/kernels/gemm.h"
 #include "tensor/kernels/gemm_pack.h"
 #include "tensor/kernels/gemm_tile.h"
+#include "tensor/kernels/peak_loop.h"
 
 namespace minigpt::MINIGPT_ISA {
 
@@ -68,6 +69,8 @@ constexpr int kUnit = 1;
 #endif
 
 }  // namespace
+
+void bind_bf16(PeakKernels<float>& k) { bind_peak<Product>(k, kUnit); }
 
 void bind_bf16(GemmKernels<float>& k) {
   k.row_tile = kRows;

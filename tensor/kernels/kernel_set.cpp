@@ -6,7 +6,7 @@
 namespace minigpt::MINIGPT_ISA {
 
 void bind(GemmKernels<float>&), bind(GemmKernels<double>&);
-void bind_bf16(GemmKernels<float>&);
+void bind_bf16(GemmKernels<float>&), bind_bf16(PeakKernels<float>&);
 void bind(UnaryKernels<float>&), bind(UnaryKernels<double>&);
 void bind(BinaryKernels<float>&), bind(BinaryKernels<double>&);
 void bind(ReduceKernels<float>&), bind(ReduceKernels<double>&);
@@ -36,6 +36,7 @@ void fill(KernelSet& set) {
   bind_all(set.f32);
   bind_all(set.f64);
   bind_bf16(set.gemm_bf16);
+  bind_bf16(set.peak_bf16);
 }
 
 }  // namespace minigpt::MINIGPT_ISA

@@ -43,6 +43,7 @@ struct KernelSet {
   Kernels<float> f32;
   Kernels<double> f64;
   GemmKernels<float> gemm_bf16;  // products of factors rounded to bf16
+  PeakKernels<float> peak_bf16;
 };
 
 }  // namespace minigpt

@@ -7,8 +7,8 @@ namespace minigpt {
 
 template <class T>
 struct PeakKernels {
-  // x = a x + b, `steps` times, in independent chains that never leave the registers. Returns their sum, so that the
-  // compiler has to compute it. |a| < 1 keeps it finite.
+  // x = x + a b, `steps` times, in independent chains that never leave the registers. Returns their sum, so that the
+  // compiler has to compute it.
   T (*multiply_add)(int64_t steps, T a, T b);
   // Floating-point operations of one step: 2 per lane and chain.
   int64_t operations;
