@@ -11,8 +11,9 @@ namespace minigpt {
 namespace {
 
 // Query rows of a block. More rows use each key more often once it is in the cache; fewer waste less on the
-// triangle of future keys inside the block, and leave more of the cache to the scores.
-constexpr std::int64_t kBlockRows = 64;
+// triangle of future keys inside the block, and leave more of the cache to the scores. A multiple of the tile heights
+// 6 and 12 of kernels/gemm_tile.h.
+constexpr std::int64_t kBlockRows = 48;
 
 // Extents, and where the rows of a head lie: rows of qkv are 3C apart, rows of out C.
 struct Layout {
