@@ -82,14 +82,17 @@ Tensor mlp(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2
 }
 
 MlpGradients mlp_backward(const Tensor& x, const Tensor& w1, const Tensor& w2, const Tensor& z,
-                          const Tensor& dy, Activation f, bool want_db1, bool want_db2, Precision precision) {
+                          const Tensor& dy, Activation f, bool want_db1, bool want_db2, bool overwrite_dy,
+                          Precision precision) {
   check_operands(x, w1, w2, f);
   const Tensor in = as_rows(x), hidden_in = as_rows(z), out = as_rows(dy);
   const int64_t rows = in.dim(0), c = in.dim(1), hidden = w1.dim(0), n = w2.dim(0);
   check(hidden_in.dim(0) == rows && hidden_in.dim(1) == hidden && out.dim(0) == rows && out.dim(1) == n,
         "mlp_backward", "z {} and dy {} do not belong to x {}", z.shape(), dy.shape(), x.shape());
   MlpGradients g;
-  g.dx = Tensor::empty(x.shape(), x.dtype());
+  // Rows of dy are read for the last time just before the same rows of dx are written.
+  const bool in_place = overwrite_dy && dy.is_contiguous() && dy.shape() == x.shape();
+  g.dx = in_place ? dy : Tensor::empty(x.shape(), x.dtype());
   // Without rows nothing below is written.
   g.dw1 = rows > 0 ? Tensor::empty(w1.shape(), x.dtype()) : zeros(w1.shape(), x.dtype());
   g.dw2 = rows > 0 ? Tensor::empty(w2.shape(), x.dtype()) : zeros(w2.shape(), x.dtype());
