@@ -33,14 +33,15 @@ void int_rows(const Int* a, std::int64_t a_step, const Int* b, std::int64_t b_st
   for (std::int64_t i = 0; i < n; ++i) out[i] = fn(a[i * a_step], b[i * b_step]);
 }
 
-void refuse_bool(std::string_view op, DType dtype) {
-  check(dtype != DType::boolean, op, "needs float32, float64 or int32, got bool");
+void refuse_others(std::string_view op, DType dtype) {
+  check(is_floating(dtype) || dtype == DType::i32, op, "needs float32, float64 or int32, got {}",
+        name_of(dtype));
 }
 
 // Calls fn(kernel) with the row kernel for the type: one of the two float tables, or the plain integer loop.
 template <class Pick, class Fn>
 auto with_kernel(std::string_view op, DType dtype, Pick pick, IntFn int_fn, Fn fn) {
-  refuse_bool(op, dtype);
+  refuse_others(op, dtype);
   if (dtype == DType::f32) return fn(pick(kernels<float>().binary), float{});
   if (dtype == DType::f64) return fn(pick(kernels<double>().binary), double{});
   return fn(int_fn, Int{});
@@ -140,7 +141,7 @@ Tensor minimum(const Tensor& a, double b) {
 
 void add_(Tensor& y, const Tensor& x, double alpha) {
   detail::check_same_dtype("add_", y, x);
-  refuse_bool("add_", y.dtype());
+  refuse_others("add_", y.dtype());
   check(x.shape() == y.shape() || broadcast_shapes("add_", y.shape(), x.shape()) == y.shape(), "add_",
         "{} does not broadcast to {}", x.shape(), y.shape());
   check_no_repetition("add_", y);

@@ -7,6 +7,7 @@
 
 #include "tensor/arithmetic.h"
 #include "tensor/print.h"
+#include "tensor/triangle.h"
 #include "tests/tensor/layouts.h"
 #include "tests/tensor/row_testing.h"
 
@@ -48,7 +49,8 @@ TEST_CASE("bfloat16 is a type for storage: arithmetic refuses it") {
   CHECK(size_of(x.dtype()) == 2);
   CHECK(x.to(DType::i32).to_vector<std::int32_t>() == std::vector<std::int32_t>{1, 1, 1, 1});
   CHECK(to_string(x).find("dtype=torch.bfloat16") != std::string::npos);
-  CHECK(error_of([&] { add(x, x); }) ==
+  CHECK(error_of([&] { add(x, x); }) == "[add] needs float32, float64 or int32, got bfloat16");
+  CHECK(error_of([&] { triu(x, 0); }) ==
         "[dtype] this operation does not take bfloat16: convert it to float32 first");
 }
 
