@@ -16,6 +16,8 @@ void bind(NormsKernels<float>&), bind(NormsKernels<double>&);
 void bind(OptimizerKernels<float>&), bind(OptimizerKernels<double>&);
 void bind(PeakKernels<float>&), bind(PeakKernels<double>&);
 void bind(RowsKernels<float>&), bind(RowsKernels<double>&);
+void bind(GemvKernels<float>&), bind(GemvKernels<double>&);
+void bind(DecodeAttentionKernels<float>&), bind(DecodeAttentionKernels<double>&);
 
 template <class T>
 static void bind_all(Kernels<T>& k) {
@@ -29,6 +31,8 @@ static void bind_all(Kernels<T>& k) {
   bind(k.optimizer);
   bind(k.peak);
   bind(k.rows);
+  bind(k.gemv);
+  bind(k.decode_attention);
 }
 
 void fill(KernelSet& set) {

@@ -13,7 +13,9 @@
 
 #include "tensor/kernels/attention.h"
 #include "tensor/kernels/binary.h"
+#include "tensor/kernels/decode_attention.h"
 #include "tensor/kernels/gemm.h"
+#include "tensor/kernels/gemv.h"
 #include "tensor/kernels/loss.h"
 #include "tensor/kernels/norms.h"
 #include "tensor/kernels/optimizer.h"
@@ -36,6 +38,8 @@ struct Kernels {
   OptimizerKernels<T> optimizer;
   PeakKernels<T> peak;
   RowsKernels<T> rows;
+  GemvKernels<T> gemv;
+  DecodeAttentionKernels<T> decode_attention;
 };
 
 struct KernelSet {
