@@ -120,7 +120,8 @@ Tensor Gpt::next_logits(const Tensor& tokens, KvCache& cache) const {
 }
 
 KvCache Gpt::make_cache(std::int64_t batch) const {
-  return KvCache(config.n_layer, batch, config.block_size, config.n_embd, lm_head.weight.dtype());
+  return KvCache(config.n_layer, batch, config.n_head, config.block_size, config.n_embd,
+                 lm_head.weight.dtype());
 }
 
 std::vector<ParameterGroup> decay_groups(const std::vector<NamedParameter>& parameters, double learning_rate,

@@ -44,7 +44,7 @@ struct CausalSelfAttention : Module {
   Variable forward(const Variable& x, const Mode& mode, KvCache::Layer* cache = nullptr) const {
     const Scope scope(path);
     const Variable qkv = prepared(c_attn.forward(x), cache ? cache->length : 0);  // (B, T, 3C)
-    if (cache) return c_proj.forward(Variable(cache->attend(qkv.value(), n_head)));
+    if (cache) return c_proj.forward(Variable(cache->attend(qkv.value())));
     DropoutMask mask;
     if (mode.training && attn_dropout.p > 0)
       mask = attn_dropout.draw({x.dim(0), n_head, x.dim(1), x.dim(1)}, mode);
@@ -52,8 +52,8 @@ struct CausalSelfAttention : Module {
     return observed(resid_dropout.forward(c_proj.forward(merged), mode), mode);
   }
 
- private:
-  // What attention takes: queries and keys normalised and turned, as far as the model does either.
+  // What attention takes: queries and keys normalised and turned, as far as the model does either. The first of the
+  // T positions of qkv (B, T, 3C) is number first_position of its text.
   Variable prepared(Variable qkv, std::int64_t first_position) const {
     if (normalise_qk) qkv = qk_norm(qkv, n_head);
     return rotary_table.defined() ? rotary(qkv, n_head, rotary_table, first_position) : qkv;

@@ -5,8 +5,10 @@
 #include <cmath>
 
 #include "nn/attention/causal_self_attention.h"
+#include "tensor/attention.h"
 #include "tensor/views.h"
 #include "tests/autograd/op_testing.h"
+#include "tests/tensor/row_testing.h"
 
 namespace minigpt {
 namespace {
@@ -32,14 +34,15 @@ TEST_CASE("key/value cache: step by step, or in pieces, is the same as all at on
     Generator rng(1);
     CausalSelfAttention attention(12, 3, true, 0.0, rng);
     convert_parameters(attention, dtype);
-    const Tensor x = random({2, 6, 12}, 5, dtype);
+    const Tensor x = random({2, 35, 12}, 5, dtype);  // three groups of keys
     const Tensor whole = attention.forward(Variable(x), Mode{}).value();
     const double tolerance = dtype == DType::f64 ? 1e-14 : 1e-6;
-    const std::vector<std::vector<std::int64_t>> ways = {{6}, {1, 1, 1, 1, 1, 1}, {4, 2}, {1, 3, 2}};
+    const std::vector<std::vector<std::int64_t>> ways = {
+        {35}, std::vector<std::int64_t>(35, 1), {4, 31}, {1, 15, 2, 17}};
     for (const auto& lengths : ways) {
-      KvCache cache(1, 2, 8, 12, dtype);
+      KvCache cache(1, 2, 3, 40, 12, dtype);
       CHECK(difference(in_pieces(attention, x, lengths, cache), whole) <= tolerance);
-      CHECK(cache.length() == 6);
+      CHECK(cache.length() == 35);
     }
   }
 }
@@ -47,7 +50,7 @@ TEST_CASE("key/value cache: step by step, or in pieces, is the same as all at on
 TEST_CASE("key/value cache: cleared, it starts over; what was in it has no influence") {
   Generator rng(1);
   CausalSelfAttention attention(8, 2, false, 0.0, rng);
-  KvCache used(1, 1, 4, 8, DType::f32), fresh(1, 1, 4, 8, DType::f32);
+  KvCache used(1, 1, 2, 4, 8, DType::f32), fresh(1, 1, 2, 4, 8, DType::f32);
   CHECK(used.capacity() == 4);
   const Tensor other = random({1, 4, 8}, 7, DType::f32), x = random({1, 3, 8}, 8, DType::f32);
   in_pieces(attention, other, {4}, used);
@@ -60,7 +63,7 @@ TEST_CASE("key/value cache: cleared, it starts over; what was in it has no influ
 TEST_CASE("key/value cache: a full one is an error, before anything changes") {
   Generator rng(1);
   CausalSelfAttention attention(8, 2, false, 0.0, rng);
-  KvCache cache(1, 1, 3, 8, DType::f32);
+  KvCache cache(1, 1, 2, 3, 8, DType::f32);
   in_pieces(attention, random({1, 2, 8}, 3, DType::f32), {2}, cache);
   const Variable two(random({1, 2, 8}, 4, DType::f32)), one(random({1, 1, 8}, 4, DType::f32));
   CHECK_THROWS_WITH_AS(attention.forward(two, Mode{}, &cache.layers[0]),
@@ -71,13 +74,40 @@ TEST_CASE("key/value cache: a full one is an error, before anything changes") {
 }
 
 TEST_CASE("key/value cache: by hand, one head of width 1") {
-  KvCache::Layer layer{zeros({1, 2, 1}), zeros({1, 2, 1}), 0};
+  KvCache::Layer layer(1, 1, 2, 1, DType::f32);
   const auto attend = [&](float q, float k, float v) {
-    return layer.attend(Tensor::from<float>({q, k, v}, {1, 1, 3}), 1).item();
+    return layer.attend(Tensor::from<float>({q, k, v}, {1, 1, 3})).item();
   };
   CHECK(attend(1, 0, 10) == 10);  // alone: all the weight
   // Scores 1*0 and 1*ln(3): weights 1/4 and 3/4.
   CHECK(attend(1, std::log(3.0f), 20) == doctest::Approx(17.5).epsilon(1e-6));
+}
+
+TEST_CASE("key/value cache: heads of any width, any number of positions, every kernel set") {
+  testing::for_each_kernel_set([] {
+    for (const std::int64_t D : {1, 2, 3, 8, 9, 16, 31, 33, 64, 65}) {
+      CAPTURE(D);
+      const std::int64_t T = 34, H = 2;
+      const Tensor qkv = random({1, T, 3 * H * D}, 9, DType::f64);
+      const Tensor expected = causal_attention(qkv, H, 1 / std::sqrt(static_cast<double>(D))).out;
+      for (const DType dtype : {DType::f64, DType::f32}) {
+        KvCache::Layer layer(1, H, T, H * D, dtype);
+        for (std::int64_t t = 0; t < T; ++t) {
+          const Tensor out = layer.attend(slice(qkv, 1, t, t + 1).to(dtype));
+          CHECK(difference(out.to(DType::f64), slice(expected, 1, t, t + 1)) <
+                (dtype == DType::f64 ? 1e-14 : 1e-5));
+        }
+      }
+    }
+  });
+}
+
+TEST_CASE("key/value cache: positions and heads may be shared out among threads") {
+  const Tensor qkv = random({2, 9, 24}, 3, DType::f32), later = random({2, 3, 24}, 4, DType::f32);
+  testing::check_threads_do_not_matter([&] {
+    KvCache::Layer layer(2, 4, 12, 8, DType::f32);
+    return std::vector<Tensor>{layer.attend(qkv), layer.attend(later)};
+  });
 }
 
 TEST_CASE("key/value cache: an empty one has neither length nor capacity") {
