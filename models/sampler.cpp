@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "tensor/sampling.h"
+#include "tensor/views.h"
 
 namespace minigpt {
 
@@ -73,33 +74,101 @@ std::int32_t sample_token(std::span<const float> logits, const SampleOptions& op
   return static_cast<std::int32_t>(multinomial(rng, std::span<const float>(weights), 1, 1)[0]);
 }
 
+namespace {
+
+// A text under way.
+struct Writer {
+  TextRequest* text;
+  std::vector<std::int32_t> context;  // what the model sees
+  KvCache cache;                      // of all of it but the newest tokens
+  bool done = false;
+
+  std::span<const std::int32_t> uncached() const {
+    return std::span(context).subspan(static_cast<std::size_t>(cache.length()));
+  }
+};
+
+// Makes the context fit. If tokens leave it, those that stay have other positions, and nothing that is cached holds.
+void fit(Writer& w, std::size_t block, FullWindow window) {
+  if (w.context.size() <= block) return;
+  const std::size_t kept = window == FullWindow::exact ? block : std::max<std::size_t>(1, block / 2);
+  w.context.erase(w.context.begin(), w.context.end() - static_cast<std::ptrdiff_t>(kept));
+  w.cache.clear();
+}
+
+// Picks the next token of `w` and hands it over.
+void take(Writer& w, std::span<const float> logits, const SampleOptions& options, std::int64_t step) {
+  check_finite(logits, step);
+  const std::int32_t next = sample_token(logits, options, w.text->rng);
+  w.context.push_back(next);
+  w.done = !w.text->on_token(next);
+}
+
+// Logits of the next token of each writer, (B, V) float32: of those that wait with one new token together, of the others
+// one by one.
+Tensor next_logits(GptDecoder& decoder, std::span<Writer* const> writers) {
+  const std::int64_t block = decoder.config().block_size;
+  Tensor logits = Tensor::empty({static_cast<std::int64_t>(writers.size()), decoder.config().vocab_size});
+  const auto row = [&](std::size_t b) {
+    return slice(logits, 0, static_cast<std::int64_t>(b), static_cast<std::int64_t>(b) + 1);
+  };
+  std::vector<std::int32_t> tokens;
+  std::vector<KvCache*> caches;
+  std::vector<std::size_t> rows;
+  for (std::size_t b = 0; b < writers.size(); ++b) {
+    Writer& w = *writers[b];
+    if (w.uncached().size() == 1) {
+      tokens.push_back(w.context.back());
+      caches.push_back(&w.cache);
+      rows.push_back(b);
+    } else {
+      // A full context is followed by another one: its keys and values would not be used.
+      const bool keep = static_cast<std::int64_t>(w.context.size()) < block;
+      row(b).copy_(decoder.window(w.context, keep ? &w.cache : nullptr));
+    }
+  }
+  if (tokens.empty()) return logits;
+  const Tensor& stepped = decoder.step(tokens, caches);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    row(rows[i]).copy_(slice(stepped, 0, static_cast<std::int64_t>(i), static_cast<std::int64_t>(i) + 1));
+  return logits;
+}
+
+}  // namespace
+
+void generate(GptDecoder& decoder, std::span<TextRequest> texts, std::int64_t count,
+              const SampleOptions& options) {
+  options.validate();
+  check(count >= 0, "sample", "the number of tokens must not be negative, got {}", count);
+  const auto block = static_cast<std::size_t>(decoder.config().block_size);
+  std::vector<Writer> writers;
+  for (TextRequest& text : texts) {
+    check(!text.prompt.empty(), "sample", "the prompt must have at least one token");
+    const std::size_t seen = std::min(text.prompt.size(), block);
+    writers.push_back({&text,
+                       {text.prompt.end() - static_cast<std::ptrdiff_t>(seen), text.prompt.end()},
+                       decoder.make_cache()});
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::vector<Writer*> active;
+    for (Writer& w : writers)
+      if (!w.done) active.push_back(&w);
+    if (active.empty()) return;
+    for (Writer* w : active) fit(*w, block, options.window);
+    const Tensor logits = next_logits(decoder, active);
+    const auto V = static_cast<std::size_t>(logits.dim(1));
+    for (std::size_t b = 0; b < active.size(); ++b)
+      take(*active[b], {logits.data<float>() + b * V, V}, options, i);
+  }
+}
+
 void generate(const Gpt& model, std::span<const std::int32_t> prompt, std::int64_t count,
               const SampleOptions& options, Generator& rng,
               const std::function<bool(std::int32_t)>& on_token) {
-  options.validate();
-  check(!prompt.empty(), "sample", "the prompt must have at least one token");
-  check(count >= 0, "sample", "the number of tokens must not be negative, got {}", count);
-  const auto block = static_cast<std::size_t>(model.config.block_size);
-  std::vector<std::int32_t> context(
-      prompt.end() - static_cast<std::ptrdiff_t>(std::min(prompt.size(), block)), prompt.end());
-  KvCache cache = model.make_cache(1);
-  std::size_t cached = 0;  // tokens of the context that the cache holds
-  for (std::int64_t i = 0; i < count; ++i) {
-    if (context.size() > block) {  // the window slides: every position changes
-      context.erase(context.begin());
-      cache.clear();
-      cached = 0;
-    }
-    const std::span<const std::int32_t> fresh = std::span(context).subspan(cached);
-    const Tensor tokens = Tensor::from<std::int32_t>(fresh, {1, static_cast<std::int64_t>(fresh.size())});
-    const Tensor logits = model.next_logits(tokens, cache).to(DType::f32);
-    cached = context.size();
-    const std::span<const float> scores(logits.data<float>(), static_cast<std::size_t>(logits.numel()));
-    check_finite(scores, i);
-    const std::int32_t next = sample_token(scores, options, rng);
-    context.push_back(next);
-    if (!on_token(next)) return;
-  }
+  GptDecoder decoder(model);
+  TextRequest text{{prompt.begin(), prompt.end()}, rng, on_token};
+  generate(decoder, {&text, 1}, count, options);
+  rng = text.rng;
 }
 
 }  // namespace minigpt

@@ -4,113 +4,137 @@
 
 #include <iostream>
 #include <iterator>
+#include <sstream>
 
 #include "models/model_folder.h"
 #include "models/sampler.h"
 #include "models/text_file.h"
-#include "models/utf8.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"
+#include "tools/sample_output.h"
 
 namespace minigpt::tools {
 namespace {
 
+// Texts that are written together: enough to share each reading of the weights, few enough for their caches to be small.
+constexpr std::size_t kTogether = 8;
+
 struct Options {
-  std::string model, prompt, prompt_file, stop;
-  CLI::Option* prompt_option = nullptr;
+  std::string model, prompt_file, prompts_file, stop, window = "exact", dtype = "f32";
+  std::vector<std::string> prompts;
   TextOption tokens, samples, temperature, top_k, top_p, seed, threads;
 };
 
-std::string read_prompt(const Options& o) {
-  if (o.prompt_file == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
-  if (!o.prompt_file.empty()) return read_file(o.prompt_file, "prompt");
-  return o.prompt;
-}
-
-// Prints characters as they come and watches for the stop text, which is not printed.
-class Printer {
- public:
-  Printer(const CharTokenizer& tokenizer, std::string stop) : tokenizer_(tokenizer), stop_(std::move(stop)) {}
-
-  // False once the stop text has been completed.
-  bool add(std::int32_t token) {
-    waiting_ += tokenizer_.decode(token);
-    if (stop_.empty()) {
-      flush();
-      return true;
-    }
-    if (const auto at = waiting_.find(stop_); at != std::string::npos) {
-      waiting_.resize(at);
-      flush();
-      return false;
-    }
-    // Everything but a possible beginning of the stop text can go out.
-    std::size_t keep = std::min(stop_.size() - 1, waiting_.size());
-    while (keep > 0 && waiting_.compare(waiting_.size() - keep, keep, stop_, 0, keep) != 0) --keep;
-    print(waiting_.substr(0, waiting_.size() - keep));
-    waiting_.erase(0, waiting_.size() - keep);
-    return true;
-  }
-
-  void flush() {
-    print(waiting_);
-    waiting_.clear();
-  }
-
- private:
-  static void print(std::string_view text) {
-    const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-    if (!written || std::fflush(stdout) != 0) throw RunError("[sample] standard output could not be written");
-  }
-
-  const CharTokenizer& tokenizer_;
-  std::string stop_;
-  std::string waiting_;
-};
-
-int run(const Options& o) {
-  apply_threads(o.threads);
+SampleOptions sample_options(const Options& o) {
   SampleOptions options;
   options.temperature = o.temperature.real(0, 1e9);
   options.top_k = o.top_k.whole(0, 1e9);
   options.top_p = o.top_p.real(0, 1);
+  check(o.window == "exact" || o.window == "chunk", "sample", "--window must be exact or chunk, got '{}'",
+        o.window);
+  options.window = o.window == "chunk" ? FullWindow::chunk : FullWindow::exact;
   options.validate();
-  const std::int64_t count = o.tokens.whole(0, 1e12);
-  const std::int64_t samples = o.samples.whole(1, 1e9);
-  check(!(o.prompt_option->count() > 0 && !o.prompt_file.empty()), "sample",
-        "--prompt and --prompt-file exclude each other");
-  const std::uint64_t seed = seed_or_fresh(o.seed);
-  Generator rng(seed);
-  const LoadedModel loaded = load_model(o.model, rng);
-  for (const std::string& warning : loaded.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  return options;
+}
 
-  const std::string text = read_prompt(o);
-  std::vector<std::int32_t> prompt = loaded.tokenizer.encode_utf8(text, "prompt");
-  const std::string shown_prompt = loaded.tokenizer.decode(prompt);
-  const bool from_start = prompt.empty();
-  if (from_start || loaded.tokenizer.has_document_token())
-    prompt.insert(prompt.begin(), loaded.tokenizer.start_id());
+// The texts to continue, at least one.
+std::vector<std::string> read_prompts(const Options& o) {
+  const int sources = !o.prompts.empty() + !o.prompt_file.empty() + !o.prompts_file.empty();
+  check(sources <= 1, "sample", "--prompt, --prompt-file and --prompts-file exclude each other");
+  const auto read = [](const std::string& path) {
+    return path == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {})
+                       : read_file(path, "prompt");
+  };
+  if (!o.prompt_file.empty()) return {read(o.prompt_file)};
+  if (o.prompts_file.empty()) return o.prompts.empty() ? std::vector<std::string>{""} : o.prompts;
+  std::vector<std::string> lines;
+  std::istringstream text(read(o.prompts_file));
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  check(!lines.empty(), "sample", "{} holds no prompt", o.prompts_file);
+  return lines;
+}
+
+// A prompt as the model gets it, and as it is shown.
+struct Prompt {
+  std::vector<std::int32_t> tokens;
+  std::string shown;
+  bool from_start;  // no text was given
+};
+
+Prompt encode(const CharTokenizer& tokenizer, const std::string& text) {
+  Prompt prompt{tokenizer.encode_utf8(text, "prompt"), {}, false};
+  prompt.shown = tokenizer.decode(prompt.tokens);
+  prompt.from_start = prompt.tokens.empty();
+  if (prompt.from_start || tokenizer.has_document_token())
+    prompt.tokens.insert(prompt.tokens.begin(), tokenizer.start_id());
+  return prompt;
+}
+
+// Continues prompts[first + i] for i < n side by side. Text number j draws from a stream of its own, seed + j: it is what
+// that seed gives alone.
+void write_together(GptDecoder& decoder, const CharTokenizer& tokenizer,
+                    std::span<const Prompt* const> prompts, std::size_t first, std::uint64_t seed,
+                    bool numbered, const Options& o) {
+  TextsInOrder output(prompts.size());
+  std::vector<StopFilter> filters(prompts.size(), StopFilter(o.stop));
+  std::vector<TextRequest> texts;
+  const auto end = [&](std::size_t i) {
+    if (output.finished(i)) return;
+    output.add(i, filters[i].rest() + "\n");
+    output.finish(i);
+  };
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    const std::size_t number = first + i;
+    if (numbered) output.add(i, fmt::format("{}--- sample {} ---\n", number > 0 ? "\n" : "", number + 1));
+    output.add(i, prompts[i]->shown);
+    texts.push_back({prompts[i]->tokens, Generator(seed + number), [&, i](std::int32_t token) {
+                       // A document ends where the model says so.
+                       bool more = !tokenizer.has_document_token() || token != tokenizer.document_id();
+                       if (more) output.add(i, filters[i].add(tokenizer.decode(token)));
+                       more = more && !filters[i].stopped();
+                       if (!more) end(i);
+                       return more;
+                     }});
+  }
+  generate(decoder, texts, o.tokens.whole(0, 1e12), sample_options(o));
+  for (std::size_t i = 0; i < prompts.size(); ++i) end(i);
+}
+
+int run(const Options& o) {
+  apply_threads(o.threads);
+  const SampleOptions options = sample_options(o);
+  o.tokens.whole(0, 1e12);
+  const auto samples = static_cast<std::size_t>(o.samples.whole(1, 1e9));
+  check(o.dtype == "f32" || o.dtype == "bf16", "sample", "--dtype must be f32 or bf16, got '{}'", o.dtype);
+  const std::vector<std::string> given = read_prompts(o);
+  const std::uint64_t seed = seed_or_fresh(o.seed);
+  Generator overwritten(0);  // of weights that are replaced by the stored ones
+  const LoadedModel loaded = load_model(o.model, overwritten);
+  for (const std::string& warning : loaded.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  if (o.dtype == "bf16") round_matrices(*loaded.model);
+
+  std::vector<Prompt> prompts;
+  for (const std::string& text : given) prompts.push_back(encode(loaded.tokenizer, text));
 
   // The header goes to standard error, so that standard output holds the text and nothing else.
   fmt::print(stderr, "seed {}, temperature {}", seed, options.temperature);
-  if (from_start) fmt::print(stderr, ", starting from {}", loaded.tokenizer.label(prompt.front()));
+  if (prompts[0].from_start)
+    fmt::print(stderr, ", starting from {}", loaded.tokenizer.label(prompts[0].tokens[0]));
   fmt::print(stderr, "\n");
-  const auto length = static_cast<std::int64_t>(prompt.size());
-  if (length > loaded.config.model.block_size)
-    fmt::print(stderr, "note: the model sees the last {} of {} prompt characters\n",
-               loaded.config.model.block_size, length);
+  for (const Prompt& prompt : prompts)
+    if (const auto length = static_cast<std::int64_t>(prompt.tokens.size());
+        length > loaded.config.model.block_size)
+      fmt::print(stderr, "note: the model sees the last {} of {} prompt characters\n",
+                 loaded.config.model.block_size, length);
 
-  for (std::int64_t i = 0; i < samples; ++i) {
-    if (samples > 1) fmt::print("{}--- sample {} ---\n", i > 0 ? "\n" : "", i + 1);
-    fmt::print("{}", shown_prompt);
-    Printer printer(loaded.tokenizer, o.stop);
-    generate(*loaded.model, prompt, count, options, rng, [&](std::int32_t token) {
-      // A document ends where the model says so.
-      if (loaded.tokenizer.has_document_token() && token == loaded.tokenizer.document_id()) return false;
-      return printer.add(token);
-    });
-    printer.flush();
-    fmt::print("\n");
+  GptDecoder decoder(*loaded.model, o.dtype == "bf16" ? DType::bf16 : DType::f32);
+  const std::size_t texts =
+      prompts.size() * samples;  // all samples of the first prompt, then of the second, ...
+  for (std::size_t first = 0; first < texts; first += kTogether) {
+    std::vector<const Prompt*> group;
+    for (std::size_t i = first; i < std::min(texts, first + kTogether); ++i)
+      group.push_back(&prompts[i / samples]);
+    write_together(decoder, loaded.tokenizer, group, first, seed, texts > 1, o);
   }
   return 0;
 }
@@ -121,21 +145,42 @@ Command add_sample(CLI::App& app) {
   auto o = std::make_shared<Options>();
   app.description("Writes text with a trained model. Uses the weights with the best validation loss.");
   app.add_option("--model", o->model, "model folder")->type_name("DIR")->required();
-  o->prompt_option = app.add_option("--prompt", o->prompt,
-                                    "text to continue; taken literally, \\n is two characters. Without one, "
-                                    "a new line (or the first character of the vocabulary)");
+  // One value per --prompt: a list would take the following words too.
+  app.add_option(
+         "--prompt", o->prompts,
+         "text to continue; taken literally, \\n is two characters; may be given several times. Without one, "
+         "a new line (or the first character of the vocabulary)")
+      ->type_name("TEXT")
+      ->allow_extra_args(false);
   app.add_option(
          "--prompt-file", o->prompt_file,
          "file with the text to continue, - for standard input; a line break at its end belongs to it")
       ->type_name("FILE");
+  app.add_option("--prompts-file", o->prompts_file,
+                 "file with one text to continue a line, - for standard input")
+      ->type_name("FILE");
   add_text_option(app, o->tokens, "--tokens", "INT", "characters to generate", "500");
-  add_text_option(app, o->samples, "--samples", "INT", "texts to generate", "1");
+  add_text_option(app, o->samples, "--samples", "INT", "texts to generate from each prompt", "1");
   add_text_option(app, o->temperature, "--temperature", "NUMBER",
                   "0 takes the likeliest character, 1 samples as learned", "0.8");
   add_text_option(app, o->top_k, "--top-k", "INT", "choose among the k likeliest characters, 0 for all", "0");
   add_text_option(app, o->top_p, "--top-p", "NUMBER",
                   "choose among the likeliest that reach this probability", "1");
-  add_text_option(app, o->seed, "--seed", "INT", "start of the random stream; printed if not given", "");
+  add_text_option(
+      app, o->seed, "--seed", "INT",
+      "start of the random stream; printed if not given. Of several texts, the next draws from the stream "
+      "of seed + 1, and so on: each is what its seed gives alone",
+      "");
+  app.add_option("--window", o->window,
+                 "when the context is full: exact computes the whole window anew for every character; chunk "
+                 "keeps the "
+                 "newest half and goes on from there, many times as fast, which gives another text")
+      ->type_name("exact|chunk")
+      ->capture_default_str();
+  app.add_option("--dtype", o->dtype,
+                 "bf16 rounds the weight matrices to 16 bits: half the memory to read per character")
+      ->type_name("f32|bf16")
+      ->capture_default_str();
   app.add_option("--stop", o->stop, "end a sample when this text appears");
   add_threads_option(app, o->threads);
   return [o] { return run(*o); };

@@ -81,6 +81,68 @@ TEST_CASE("sampler: any prompt, any length, also beyond the context (S-01)") {
         4);  // no model that says one thing only
 }
 
+TEST_CASE("sampler: texts written together are those written alone, whatever their lengths") {
+  const Gpt gpt = model_with_block(16);
+  for (const FullWindow window : {FullWindow::exact, FullWindow::chunk}) {
+    SampleOptions options = with(1);
+    options.window = window;
+    const std::vector<std::vector<std::int32_t>> prompts = {{1},
+                                                            {2, 3, 4},
+                                                            {1},
+                                                            std::vector<std::int32_t>(16, 5),
+                                                            std::vector<std::int32_t>(15, 6),
+                                                            std::vector<std::int32_t>(40, 2),
+                                                            {0, 1},
+                                                            {6},
+                                                            {5},
+                                                            {4, 4, 4, 4}};
+    std::vector<std::vector<std::int32_t>> together(prompts.size()), alone;
+    std::vector<TextRequest> texts;
+    const std::size_t most = 7;  // of the last text, which its receiver stops
+    for (std::size_t i = 0; i < prompts.size(); ++i) {
+      texts.push_back({prompts[i], Generator(10 + i), [&, i](std::int32_t token) {
+                         together[i].push_back(token);
+                         return i + 1 < prompts.size() || together[i].size() < most;
+                       }});
+      alone.push_back(continued(gpt, prompts[i], 50, options, 10 + i));
+    }
+    alone.back().resize(most);
+    GptDecoder decoder(gpt);
+    generate(decoder, texts, 50, options);
+    CHECK(together == alone);
+    CHECK(alone[0] != alone[2]);  // the same prompt, another stream
+  }
+}
+
+// The window that keeps its newest half, without a cache.
+std::vector<std::int32_t> greedy_in_chunks(const Gpt& gpt, std::vector<std::int32_t> text,
+                                           std::int64_t count) {
+  const auto block = static_cast<std::size_t>(gpt.config.block_size);
+  std::vector<std::int32_t> out;
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (text.size() > block) text.erase(text.begin(), text.end() - std::max<std::ptrdiff_t>(1, block / 2));
+    out.push_back(greedy_naively(gpt, text, 1)[0]);
+    text.push_back(out.back());
+  }
+  return out;
+}
+
+TEST_CASE("sampler: with --window chunk the newest half of a full context stays") {
+  for (const std::int64_t block : {1, 2, 3, 16}) {
+    const Gpt gpt = model_with_block(block);
+    SampleOptions options = with(0);
+    options.window = FullWindow::chunk;
+    const std::vector<std::int32_t> prompt = {1, 2};
+    const std::size_t seen = std::min<std::size_t>(2, static_cast<std::size_t>(block));
+    const std::vector<std::int32_t> chunked = continued(gpt, prompt, 100, options);
+    CHECK(chunked == greedy_in_chunks(gpt, {prompt.end() - static_cast<long>(seen), prompt.end()}, 100));
+    // Until the context is full there is no difference.
+    const std::vector<std::int32_t> exact = continued(gpt, prompt, 100, with(0));
+    const auto same = static_cast<std::ptrdiff_t>(block + 1 - static_cast<std::int64_t>(seen));
+    CHECK(std::equal(exact.begin(), exact.begin() + same, chunked.begin()));
+  }
+}
+
 TEST_CASE("sampler: the receiver can stop; a prompt is needed; a count is not negative") {
   const Gpt gpt = model_with_block(4);
   Generator rng(1);

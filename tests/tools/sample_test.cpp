@@ -169,6 +169,60 @@ TEST_CASE("S-06: one seed gives one text, several samples differ, and a seed tha
   CHECK(seeds.size() == 2);
 }
 
+// The texts of several samples, without their headings.
+std::vector<std::string> split_samples(const std::string& out) {
+  std::vector<std::string> texts;
+  for (std::size_t at = 0, number = 1; at != out.npos; ++number) {
+    const std::string heading = "--- sample " + std::to_string(number) + " ---\n";
+    const auto begin = out.find(heading, at);
+    REQUIRE(begin != out.npos);
+    at = out.find("\n--- sample " + std::to_string(number + 1) + " ---\n", begin);
+    texts.push_back(out.substr(begin + heading.size(), at - begin - heading.size()));
+  }
+  return texts;
+}
+
+TEST_CASE("sample: number j of several texts is what seed + j gives alone, in the order of the prompts") {
+  const Desk& desk = trained_desk();
+  const std::vector<std::string> prompts = {"The", "a", "one of the"};
+  for (const std::string options :
+       {"--tokens 60", "--tokens 60 --window chunk", "--tokens 20 --dtype bf16", "--tokens 60 --stop e"}) {
+    CAPTURE(options);
+    std::string words = "sample --model model --seed 7 --samples 4 " + options;
+    const Outcome run =
+        desk.run(words, {"--prompt", prompts[0], "--prompt", prompts[1], "--prompt", prompts[2]});
+    CAPTURE(run.text());
+    const std::vector<std::string> texts = split_samples(run.out);
+    REQUIRE(texts.size() == 12);  // more than are written together
+    for (std::size_t j = 0; j < texts.size(); ++j)
+      CHECK(desk.run("sample --model model " + options + " --seed " + std::to_string(7 + j) + " --prompt",
+                     {prompts[j / 4]})
+                .out == texts[j]);
+  }
+}
+
+TEST_CASE("sample: a file of prompts has one a line") {
+  const Desk& desk = trained_desk();
+  RunOptions input;
+  input.input = "The\none\n";
+  const Outcome piped = desk.run("sample --model model --seed 3 --tokens 9 --prompts-file -", input);
+  CHECK(piped.out == desk.run("sample --model model --seed 3 --tokens 9 --prompt The --prompt one").out);
+  CHECK(split_samples(piped.out)[1].starts_with("one"));
+  CHECK(contains(desk.run("sample --model model --prompts-file -", RunOptions{}).err, "holds no prompt"));
+  CHECK(contains(desk.run("sample --model model --prompts-file - --prompt a", input).err,
+                 "exclude each other"));
+}
+
+TEST_CASE("sample: --window chunk differs only when the context is full; other words are refused") {
+  const std::string exact = sample("--prompt a --seed 5 --tokens 100").out;
+  const std::string chunk = sample("--prompt a --seed 5 --tokens 100 --window chunk").out;
+  CHECK(chunk == sample("--prompt a --seed 5 --tokens 100 --window chunk").out);
+  CHECK(chunk.substr(0, 17) == exact.substr(0, 17));
+  CHECK(chunk != exact);
+  CHECK(contains(sample("--window half").err, "--window must be exact or chunk, got 'half'"));
+  CHECK(contains(sample("--dtype f16").err, "--dtype must be f32 or bf16, got 'f16'"));
+}
+
 TEST_CASE("sample: --stop ends the text before the words that it names") {
   const std::string whole = sample("--prompt The --seed 4 --tokens 200").out;
   const std::string stop = whole.substr(60, 2);
