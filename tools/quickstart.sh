@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# From nothing to generated text: installs what is missing, builds, trains for about a minute, prints samples.
+# From nothing to generated text: installs what is missing, builds, trains for two or three minutes, prints samples.
 #
 #   tools/quickstart.sh                      trains on minigpt's own source code
 #   tools/quickstart.sh --data my.txt        trains on any UTF-8 text; all options of `minigpt train` are passed on
