@@ -2,6 +2,7 @@
 // Optimiser updates on plain memory, in one pass: every number is read and written once.
 
 #include <cstdint>
+#include <span>
 
 namespace minigpt {
 
@@ -26,5 +27,20 @@ struct AdamStep {
 // T is float or double. Large parameters are split over threads; elements do not depend on each other.
 template <class T>
 void adamw_step(T* w, const T* g, T* m, T* v, std::int64_t n, const AdamStep& step);
+
+// One parameter of adamw_steps.
+template <class T>
+struct AdamTask {
+  T* w;
+  const T* g;
+  T *m, *v;
+  std::int64_t n;
+  AdamStep step;
+};
+
+// adamw_step of every task, in one pass: all parameters together are split over threads, so that many small ones cost
+// no more than one large one. The results are the same.
+template <class T>
+void adamw_steps(std::span<const AdamTask<T>> tasks);
 
 }  // namespace minigpt

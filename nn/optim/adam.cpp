@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "tensor/optimizer_kernels.h"
-
 namespace minigpt {
 
 Adam::Adam(std::vector<ParameterGroup> groups, const AdamOptions& options)
@@ -40,9 +38,19 @@ void Adam::update(std::size_t index, std::int64_t t, Variable& parameter, const 
     step.bias_correction2 = corrections(t).second;
     step.grad_scale = grad_scale;
     step.decoupled = options_.decoupled_decay;
-    adamw_step(value.mutable_data<T>(), gradient.data<T>(), mean_[index].mutable_data<T>(),
-               square_[index].mutable_data<T>(), value.numel(), step);
+    tasks<T>().push_back({value.mutable_data<T>(), gradient.data<T>(),
+                          mean_[index].template mutable_data<T>(), square_[index].template mutable_data<T>(),
+                          value.numel(), step});
   });
+  gradients_.push_back(gradient);
+}
+
+void Adam::finish_step() {
+  adamw_steps<float>(floats_);
+  adamw_steps<double>(doubles_);
+  floats_.clear();
+  doubles_.clear();
+  gradients_.clear();
 }
 
 std::vector<NamedTensor> Adam::memory() const {

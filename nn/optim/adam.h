@@ -1,7 +1,10 @@
 #pragma once
 // Adam and AdamW: each weight gets its own step size, from running averages of its gradient and of the gradient's square.
 
+#include <type_traits>
+
 #include "nn/optim/optimizer.h"
+#include "tensor/optimizer_kernels.h"
 
 namespace minigpt {
 
@@ -34,9 +37,22 @@ class Adam : public Optimizer {
   };
   const Corrections& corrections(std::int64_t t);
 
+  // All parameters are changed in one pass over memory at the end of the step.
+  void finish_step() override;
+  template <class T>
+  std::vector<AdamTask<T>>& tasks() {
+    if constexpr (std::is_same_v<T, float>)
+      return floats_;
+    else
+      return doubles_;
+  }
+
   AdamOptions options_;
   Corrections corrections_;
   std::vector<Tensor> mean_, square_;
+  std::vector<AdamTask<float>> floats_;  // of the step being made
+  std::vector<AdamTask<double>> doubles_;
+  std::vector<Tensor> gradients_;  // what the tasks point to
 };
 
 }  // namespace minigpt

@@ -36,6 +36,7 @@ void Optimizer::step(double grad_scale) {
         update(index, ++steps[index], p.variable, p.variable.grad().value().contiguous(), group, grad_scale);
       ++index;
     }
+  finish_step();
 }
 
 void Optimizer::zero_grad() {

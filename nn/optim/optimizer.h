@@ -42,6 +42,8 @@ class Optimizer {
   // groups in order.
   virtual void update(std::size_t index, std::int64_t t, Variable& parameter, const Tensor& gradient,
                       const ParameterGroup& group, double grad_scale) = 0;
+  // Called after the last update() of a step, for those that collect the parameters and change them together.
+  virtual void finish_step() {}
   virtual std::vector<NamedTensor> memory() const = 0;
   std::vector<NamedParameter> all_parameters() const;
 

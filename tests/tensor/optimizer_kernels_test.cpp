@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "tensor/parallel.h"
 #include "tests/tensor/row_testing.h"
 
 using namespace minigpt;
@@ -108,4 +109,39 @@ TEST_CASE("the number of threads does not change a bit") {
       return std::vector<Tensor>{w, m, v};
     });
   });
+}
+
+TEST_CASE_TEMPLATE("adamw_steps: many parameters together change as each would alone", T, float, double) {
+  const std::int64_t sizes[] = {5, 0, 40000, 1, 17000, 300};
+  AdamStep step;
+  step.bias_correction1 = 0.1;
+  step.bias_correction2 = 0.001;
+  std::vector<std::vector<Tensor>> alone, together;  // w, g, m, v of each parameter
+  for (auto* set : {&alone, &together})
+    for (const std::int64_t n : sizes)
+      set->push_back({random_tensor<T>({n}, 1), random_tensor<T>({n}, 2), zeros({n}, dtype_of<T>),
+                      zeros({n}, dtype_of<T>)});
+  const auto task = [&](std::vector<Tensor>& p, double lr) {
+    AdamTask<T> t{p[0].template mutable_data<T>(),
+                  p[1].template data<T>(),
+                  p[2].template mutable_data<T>(),
+                  p[3].template mutable_data<T>(),
+                  p[0].numel(),
+                  step};
+    t.step.lr = lr;  // parameters may have rates of their own
+    return t;
+  };
+  std::vector<AdamTask<T>> tasks;
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    const double lr = 0.01 * static_cast<double>(i + 1);
+    const AdamTask<T> t = task(alone[i], lr);
+    adamw_step(t.w, t.g, t.m, t.v, t.n, t.step);
+    tasks.push_back(task(together[i], lr));
+  }
+  const ScopedNumThreads threads(3);
+  const ScopedForceGrainOne grain;
+  adamw_steps<T>(tasks);
+  for (std::size_t i = 0; i < alone.size(); ++i)
+    for (const std::size_t part : {0, 2, 3})
+      CHECK(alone[i][part].template to_vector<T>() == together[i][part].template to_vector<T>());
 }
