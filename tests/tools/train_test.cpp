@@ -68,15 +68,17 @@ TEST_CASE("T-01: a learning rate far too high ends with exit code 1 and the weig
 
 TEST_CASE("T-01: a run whose last evaluation is not finite has failed, and nothing of it counts as best") {
   const TextDesk desk;
+  // Not the default recipe, which normalises even such weights away.
   for (const char* steps : {"2", "3"}) {
     const Outcome run = desk.run(
-        "train --data t.txt --out m --overwrite --lr 1e6 --weight-decay 1000 --schedule constant "
+        "train --preset nanogpt-cpu --data t.txt --out m --overwrite --lr 1e6 --weight-decay 1000 --schedule "
+        "constant "
         "--warmup-steps 0 "
         "--grad-clip 0 --steps " +
         std::string(steps) + std::string(kTiny));
     CAPTURE(run.text());
     CHECK(run.code == 1);
-    CHECK(contains(run.err, "not finite") != contains(run.err, "the loss is nan"));
+    CHECK(contains(run.err, "not finite") != contains(run.err, "the loss is "));
     CHECK_FALSE(desk.has("m/model.safetensors"));
   }
 }
