@@ -66,13 +66,13 @@ TrainConfig quick() {
   c.model.zero_init = true;
   c.optimizer = "muon";
   c.batch_size = 16;
-  c.steps = 1250;
+  c.steps = 1100;
   c.learning_rate = 0.01;
   c.min_lr = 0;
   c.schedule = "wsd";
   c.warmup_steps = 10;
-  c.lr_decay_steps = 1250;
-  c.decay_steps = 750;
+  c.lr_decay_steps = 1100;
+  c.decay_steps = 660;
   c.eval_batches = 10;
   return c;
 }

@@ -5,6 +5,7 @@
 
 #include "tensor/gemm.h"
 #include "tensor/optimizer_kernels.h"
+#include "tensor/parallel.h"
 #include "tensor/reduce.h"
 #include "tensor/views.h"
 
@@ -75,9 +76,6 @@ void Muon::update(std::size_t index, std::int64_t t, Variable& parameter, const 
   Tensor& value = parameter.mutable_value();
   visit_floating("muon", value.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    T* w = value.mutable_data<T>();
-    const T* g = gradient.data<T>();
-    T* v = first_[index].mutable_data<T>();
     if (index >= matrix_count_) {
       AdamStep step;
       step.lr = group.learning_rate;
@@ -89,22 +87,42 @@ void Muon::update(std::size_t index, std::int64_t t, Variable& parameter, const 
       step.bias_correction2 = 1 - std::pow(adam_.beta2, static_cast<double>(t));
       step.grad_scale = grad_scale;
       step.decoupled = adam_.decoupled_decay;
-      adamw_step(w, g, v, square_[index].mutable_data<T>(), value.numel(), step);
+      adamw_step(value.mutable_data<T>(), gradient.data<T>(), first_[index].template mutable_data<T>(),
+                 square_[index].template mutable_data<T>(), value.numel(), step);
       return;
     }
-    const T momentum = static_cast<T>(options_.momentum), scale = static_cast<T>(grad_scale);
-    Tensor u = Tensor::empty(value.shape(), value.dtype());
+    matrices_.push_back(
+        {&value, gradient, &first_[index], group.learning_rate, group.weight_decay, grad_scale});
+  });
+}
+
+// The products of one matrix are too small to be split well, so every thread takes whole matrices.
+void Muon::finish_step() {
+  parallel_for(static_cast<std::int64_t>(matrices_.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) step_matrix(matrices_[static_cast<std::size_t>(i)]);
+  });
+  matrices_.clear();
+}
+
+void Muon::step_matrix(const MatrixStep& s) const {
+  visit_floating("muon", s.value->dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const std::int64_t n = s.value->numel();
+    T *w = s.value->mutable_data<T>(), *v = s.momentum->mutable_data<T>();
+    const T* g = s.gradient.data<T>();
+    const T momentum = static_cast<T>(options_.momentum), scale = static_cast<T>(s.grad_scale);
+    Tensor u = Tensor::empty(s.value->shape(), s.value->dtype());
     T* ahead = u.mutable_data<T>();
-    for (std::int64_t i = 0; i < value.numel(); ++i) {
+    for (std::int64_t i = 0; i < n; ++i) {
       v[i] = momentum * v[i] + scale * g[i];
       ahead[i] = scale * g[i] + momentum * v[i];
     }
     const Tensor direction = orthogonalise(u);
     const T* d = direction.data<T>();
-    const T keep = static_cast<T>(1 - group.learning_rate * group.weight_decay);
-    const auto longest = static_cast<double>(std::max(value.dim(0), value.dim(1)));
-    const T rate = static_cast<T>(group.learning_rate * options_.scale * std::sqrt(longest));
-    for (std::int64_t i = 0; i < value.numel(); ++i) w[i] = w[i] * keep - rate * d[i];
+    const T keep = static_cast<T>(1 - s.learning_rate * s.weight_decay);
+    const auto longest = static_cast<double>(std::max(s.value->dim(0), s.value->dim(1)));
+    const T rate = static_cast<T>(s.learning_rate * options_.scale * std::sqrt(longest));
+    for (std::int64_t i = 0; i < n; ++i) w[i] = w[i] * keep - rate * d[i];
   });
 }
 

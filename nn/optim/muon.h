@@ -29,9 +29,19 @@ class Muon : public Optimizer {
   std::vector<NamedTensor> memory() const override;
   void update(std::size_t index, std::int64_t t, Variable& parameter, const Tensor& gradient,
               const ParameterGroup& group, double grad_scale) override;
+  // The matrices are stepped together, each by one thread.
+  void finish_step() override;
+  struct MatrixStep {
+    Tensor* value;
+    Tensor gradient;
+    Tensor* momentum;
+    double learning_rate, weight_decay, grad_scale;
+  };
+  void step_matrix(const MatrixStep& step) const;
 
   MuonOptions options_;
   AdamOptions adam_;
+  std::vector<MatrixStep> matrices_;    // of the step being made
   std::size_t matrix_count_ = 0;        // parameters before this index are matrices
   std::vector<Tensor> first_, square_;  // momentum, or Adam's averages; square_ is undefined for matrices
 };

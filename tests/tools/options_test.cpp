@@ -102,7 +102,7 @@ TEST_CASE("T-11: --help shows every option with its default, and trains nothing"
   CHECK(run.code == 0);
   CHECK(run.err.empty());
   CHECK_FALSE(desk.has("m"));
-  for (const char* part : {"--steps INT=1250", "--learning-rate,--lr NUMBER=0.01", "--preset NAME=quick",
+  for (const char* part : {"--steps INT=1100", "--learning-rate,--lr NUMBER=0.01", "--preset NAME=quick",
                            "--seed INT=1337", "--out DIR=model", "--dropout NUMBER=0 ", "(0 to 1)",
                            "(1 or more)", "--norm NAME=rms", "--bias [true|false]=false"})
     CHECK_MESSAGE(contains(run.out, part), part);
