@@ -84,6 +84,7 @@ int run(const Options& o) {
   if (o.request.resume) lock.take(o.request.out);
   TrainSetup setup = prepare(o.request, o.config);
   const TrainData data(setup.config, *setup.tokenizer, setup.text, setup.data_name);
+  setup.text = {};  // it is tokens now
   check_writable_directory(setup.folder.path());
   lock.take(setup.folder.path());
 
