@@ -33,6 +33,7 @@
 #include "autograd/ops/mlp.h"
 #include "autograd/ops/mul.h"
 #include "autograd/ops/neg.h"
+#include "autograd/ops/norm_linear.h"
 #include "autograd/ops/permute.h"
 #include "autograd/ops/pow.h"
 #include "autograd/ops/qk_norm.h"

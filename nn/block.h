@@ -48,7 +48,7 @@ struct Block : Module {
 
   Variable forward(const Variable& x, const Mode& mode, KvCache::Layer* cache = nullptr) const {
     const Scope scope(path);
-    const ResidualNorm middle = ln_2.forward(x, attn.forward(ln_1.forward(x), mode, cache));
+    const ResidualNorm middle = ln_2.forward(x, attn.attend(ln_1.then(attn.c_attn, x), mode, cache));
     return observed(middle.sum + mlp.forward(middle.normed, mode), mode);
   }
 };

@@ -1,8 +1,9 @@
 #pragma once
 // Normalisation layers: they keep the scale of activations the same at every depth.
 
+#include "autograd/ops/norm_linear.h"
 #include "autograd/ops/residual_norm.h"
-#include "nn/module.h"
+#include "nn/linear.h"
 
 namespace minigpt {
 
@@ -83,6 +84,14 @@ struct Norm : Module {
     const Scope scope(path);
     return kind == NormKind::layer ? layer_norm(x, layer.weight, layer.bias, layer.eps)
                                    : rms_norm(x, rms.weight, rms.eps);
+  }
+
+  // layer.forward(forward(x)) as one op, which keeps less.
+  Variable then(const Linear& next, const Variable& x) const {
+    const Scope scope(next.path);
+    return kind == NormKind::layer
+               ? layer_norm_linear(x, layer.weight, layer.bias, next.weight, next.bias, layer.eps)
+               : rms_norm_linear(x, rms.weight, next.weight, next.bias, rms.eps);
   }
 
   // x + branch, and its normalisation.

@@ -42,12 +42,17 @@ struct CausalSelfAttention : Module {
   // With a cache, x holds the positions that follow the cached ones: they attend to all of those and to each
   // other, and are appended. Generation only: no gradient flows through a cache.
   Variable forward(const Variable& x, const Mode& mode, KvCache::Layer* cache = nullptr) const {
+    return attend(c_attn.forward(x), mode, cache);
+  }
+
+  // The rest of forward(), from what c_attn gives (B, T, 3C).
+  Variable attend(const Variable& projected, const Mode& mode, KvCache::Layer* cache = nullptr) const {
     const Scope scope(path);
-    const Variable qkv = prepared(c_attn.forward(x), cache ? cache->length : 0);  // (B, T, 3C)
+    const Variable qkv = prepared(projected, cache ? cache->length : 0);
     if (cache) return c_proj.forward(Variable(cache->attend(qkv.value())));
     DropoutMask mask;
     if (mode.training && attn_dropout.p > 0)
-      mask = attn_dropout.draw({x.dim(0), n_head, x.dim(1), x.dim(1)}, mode);
+      mask = attn_dropout.draw({qkv.dim(0), n_head, qkv.dim(1), qkv.dim(1)}, mode);
     const Variable merged = causal_attention(qkv, static_cast<int>(n_head), mask);  // (B, T, C)
     return observed(resid_dropout.forward(c_proj.forward(merged), mode), mode);
   }
