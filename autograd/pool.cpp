@@ -1,24 +1,7 @@
 #include "autograd/ref.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define MINIGPT_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define MINIGPT_ASAN 1
-#endif
-#endif
+#include "tensor/recycling.h"
 
 namespace minigpt {
-namespace {
-
-#ifdef MINIGPT_ASAN
-constexpr bool kRecycle = false;  // the address sanitizer must see every free
-#else
-constexpr bool kRecycle = true;
-#endif
-
-}  // namespace
-
 namespace detail {
 
 constinit thread_local Pool pool{};

@@ -6,23 +6,10 @@
 #include <cstdlib>
 
 #include "tensor/error.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define MINIGPT_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define MINIGPT_ASAN 1
-#endif
-#endif
+#include "tensor/recycling.h"
 
 namespace minigpt {
 namespace {
-
-#ifdef MINIGPT_ASAN
-constexpr bool kRecycle = false;  // the address sanitizer must see every free
-#else
-constexpr bool kRecycle = true;
-#endif
 
 std::atomic<std::int64_t> live_bytes{0};
 std::atomic<std::int64_t> peak_bytes{0};

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "nn/optim/adam_step.h"
+
 namespace minigpt {
 
 Adam::Adam(std::vector<ParameterGroup> groups, const AdamOptions& options)
@@ -28,16 +30,8 @@ void Adam::update(std::size_t index, std::int64_t t, Variable& parameter, const 
   Tensor& value = parameter.mutable_value();
   visit_floating("adam", value.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    AdamStep step;
-    step.lr = group.learning_rate;
-    step.beta1 = options_.beta1;
-    step.beta2 = options_.beta2;
-    step.eps = options_.eps;
-    step.weight_decay = group.weight_decay;
-    step.bias_correction1 = corrections(t).first;
-    step.bias_correction2 = corrections(t).second;
-    step.grad_scale = grad_scale;
-    step.decoupled = options_.decoupled_decay;
+    const Corrections& c = corrections(t);
+    const AdamStep step = detail::adam_step(options_, group, c.first, c.second, grad_scale);
     tasks<T>().push_back({value.mutable_data<T>(), gradient.data<T>(),
                           mean_[index].template mutable_data<T>(), square_[index].template mutable_data<T>(),
                           value.numel(), step});

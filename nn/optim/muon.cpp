@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "nn/optim/adam_step.h"
 #include "tensor/gemm.h"
 #include "tensor/optimizer_kernels.h"
 #include "tensor/parallel.h"
@@ -77,16 +78,9 @@ void Muon::update(std::size_t index, std::int64_t t, Variable& parameter, const 
   visit_floating("muon", value.dtype(), [&](auto zero) {
     using T = decltype(zero);
     if (index >= matrix_count_) {
-      AdamStep step;
-      step.lr = group.learning_rate;
-      step.beta1 = adam_.beta1;
-      step.beta2 = adam_.beta2;
-      step.eps = adam_.eps;
-      step.weight_decay = group.weight_decay;
-      step.bias_correction1 = 1 - std::pow(adam_.beta1, static_cast<double>(t));
-      step.bias_correction2 = 1 - std::pow(adam_.beta2, static_cast<double>(t));
-      step.grad_scale = grad_scale;
-      step.decoupled = adam_.decoupled_decay;
+      const double time = static_cast<double>(t);
+      const AdamStep step = detail::adam_step(adam_, group, 1 - std::pow(adam_.beta1, time),
+                                              1 - std::pow(adam_.beta2, time), grad_scale);
       adamw_step(value.mutable_data<T>(), gradient.data<T>(), first_[index].template mutable_data<T>(),
                  square_[index].template mutable_data<T>(), value.numel(), step);
       return;

@@ -3,13 +3,7 @@
 // Every operator new of the program is counted here, and what Storage takes by itself counts itself. Under the
 // address sanitizer nothing is recycled on purpose, so there is nothing to test.
 
-#if defined(__SANITIZE_ADDRESS__)
-#define MINIGPT_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define MINIGPT_ASAN 1
-#endif
-#endif
+#include "tensor/recycling.h"
 
 #ifndef MINIGPT_ASAN
 
