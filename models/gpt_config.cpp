@@ -58,12 +58,12 @@ NormKind GptConfig::norm_kind() const {
   return norm == "layer" ? NormKind::layer : NormKind::rms;
 }
 
-ActivationKind GptConfig::activation_kind() const {
-  if (activation == "gelu") return ActivationKind::gelu;
-  if (activation == "gelu_tanh") return ActivationKind::gelu_tanh;
-  if (activation == "relu") return ActivationKind::relu;
-  if (activation == "relu_squared") return ActivationKind::relu_squared;
-  if (activation == "silu") return ActivationKind::silu;
+Activation GptConfig::activation_kind() const {
+  if (activation == "gelu") return Activation::gelu_erf;
+  if (activation == "gelu_tanh") return Activation::gelu_tanh;
+  if (activation == "relu") return Activation::relu;
+  if (activation == "relu_squared") return Activation::relu_squared;
+  if (activation == "silu") return Activation::silu;
   fail("config", "activation must be gelu, gelu_tanh, relu, relu_squared or silu, got {}", activation);
 }
 

@@ -55,7 +55,7 @@ struct GptConfig {
   void validate() const;
   NormKind norm_kind() const;
   bool rotary() const { return positions == "rotary"; }
-  ActivationKind activation_kind() const;
+  Activation activation_kind() const;
 };
 
 }  // namespace minigpt

@@ -1,7 +1,5 @@
 #pragma once
-// Activation functions as modules, and the choice among them by name.
-
-#include <string_view>
+// Activation functions as modules. The choice among them by name is in autograd/ops/activation.h.
 
 #include "autograd/ops/activation.h"
 #include "nn/module.h"
@@ -31,27 +29,5 @@ struct SiLU : Module {
   void visit(V&&) {}
   Variable forward(const Variable& x) const { return silu(x); }
 };
-
-enum class ActivationKind { gelu, gelu_tanh, relu, relu_squared, silu };
-
-// The same choice as the fused ops name it.
-inline Activation activation_of(ActivationKind kind) {
-  switch (kind) {
-    case ActivationKind::gelu_tanh:
-      return Activation::gelu_tanh;
-    case ActivationKind::relu:
-      return Activation::relu;
-    case ActivationKind::relu_squared:
-      return Activation::relu_squared;
-    case ActivationKind::silu:
-      return Activation::silu;
-    case ActivationKind::gelu:
-      break;
-  }
-  return Activation::gelu_erf;
-}
-
-// The function a kind stands for; relu_squared is max(x, 0)^2 (So et al. 2021).
-inline Variable activate(const Variable& x, ActivationKind kind) { return activate(x, activation_of(kind)); }
 
 }  // namespace minigpt

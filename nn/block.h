@@ -14,7 +14,7 @@ struct BlockOptions {
   double dropout = 0;
   NormKind norm = NormKind::layer;
   bool norm_gain = true;
-  ActivationKind activation = ActivationKind::gelu;
+  Activation activation = Activation::gelu_erf;
   bool qk_norm = false;
   Tensor rotary_table;  // of tensor/rotary.h, shared by all blocks; undefined for none
 };

@@ -13,10 +13,10 @@ namespace minigpt {
 struct Mlp : Module {
   Linear c_fc, c_proj;
   Dropout dropout;
-  ActivationKind activation = ActivationKind::gelu;
+  Activation activation = Activation::gelu_erf;
 
   Mlp() = default;
-  Mlp(std::int64_t c, bool bias, double p, ActivationKind kind, Generator& rng)
+  Mlp(std::int64_t c, bool bias, double p, Activation kind, Generator& rng)
       : c_fc(c, 4 * c, bias, rng), c_proj(4 * c, c, bias, rng), dropout(p), activation(kind) {}
 
   template <class V>
@@ -29,7 +29,7 @@ struct Mlp : Module {
   Variable forward(const Variable& x, const Mode& mode) const {
     const Scope scope(path);
     // The layers in one fused op: their hidden values (B, T, 4C) never leave the cache.
-    const Variable y = mlp(x, c_fc.weight, c_fc.bias, c_proj.weight, c_proj.bias, activation_of(activation));
+    const Variable y = mlp(x, c_fc.weight, c_fc.bias, c_proj.weight, c_proj.bias, activation);
     return observed(dropout.forward(y, mode), mode);
   }
 };

@@ -87,22 +87,22 @@ TEST_CASE("Norm: one of two, its parameters under its own name") {
 
 TEST_CASE("activations: what each name stands for, at -1 and 2") {
   const Variable x(Tensor::from<double>({-1, 2}, {2}));
-  const auto f = [&](ActivationKind kind) { return activate(x, kind).value().to_vector<double>(); };
+  const auto f = [&](Activation kind) { return activate(x, kind).value().to_vector<double>(); };
   const auto phi = [](double v) { return 0.5 * (1 + std::erf(v / std::sqrt(2.0))); };
   const auto same = [](const std::vector<double>& a, double first, double second) {
     CHECK(a[0] == doctest::Approx(first).epsilon(1e-12));
     CHECK(a[1] == doctest::Approx(second).epsilon(1e-12));
   };
-  same(f(ActivationKind::gelu), -phi(-1), 2 * phi(2));
-  same(f(ActivationKind::relu), 0, 2);
-  same(f(ActivationKind::relu_squared), 0, 4);
-  same(f(ActivationKind::silu), -1 / (1 + std::exp(1.0)), 2 / (1 + std::exp(-2.0)));
-  const double tanh_form = f(ActivationKind::gelu_tanh)[1], exact = 2 * phi(2);
+  same(f(Activation::gelu_erf), -phi(-1), 2 * phi(2));
+  same(f(Activation::relu), 0, 2);
+  same(f(Activation::relu_squared), 0, 4);
+  same(f(Activation::silu), -1 / (1 + std::exp(1.0)), 2 / (1 + std::exp(-2.0)));
+  const double tanh_form = f(Activation::gelu_tanh)[1], exact = 2 * phi(2);
   CHECK(tanh_form != doctest::Approx(exact).epsilon(1e-6));
   CHECK(tanh_form == doctest::Approx(exact).epsilon(1e-3));
-  CHECK(GELU().forward(x).value().to_vector<double>() == f(ActivationKind::gelu));
-  CHECK(ReLU().forward(x).value().to_vector<double>() == f(ActivationKind::relu));
-  CHECK(SiLU().forward(x).value().to_vector<double>() == f(ActivationKind::silu));
+  CHECK(GELU().forward(x).value().to_vector<double>() == f(Activation::gelu_erf));
+  CHECK(ReLU().forward(x).value().to_vector<double>() == f(Activation::relu));
+  CHECK(SiLU().forward(x).value().to_vector<double>() == f(Activation::silu));
 }
 
 TEST_CASE("Dropout: only in training; kept values are scaled by 1/(1 - p)") {
@@ -129,8 +129,8 @@ TEST_CASE("Dropout: only in training; kept values are scaled by 1/(1 - p)") {
 TEST_CASE("Mlp: shape and gradients, for every activation and without biases") {
   Generator rng(2);
   for (const bool bias : {true, false}) {
-    for (const ActivationKind kind : {ActivationKind::gelu, ActivationKind::gelu_tanh, ActivationKind::relu,
-                                      ActivationKind::relu_squared, ActivationKind::silu}) {
+    for (const Activation kind : {Activation::gelu_erf, Activation::gelu_tanh, Activation::relu,
+                                  Activation::relu_squared, Activation::silu}) {
       Mlp mlp(3, bias, 0.0, kind, rng);
       CHECK(mlp.c_fc.weight.shape() == Shape{12, 3});
       CHECK(mlp.c_proj.weight.shape() == Shape{3, 12});
