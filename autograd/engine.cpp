@@ -19,17 +19,17 @@ Variable sum_to(const Variable& gradient, const Shape& shape) {
                 [](const Saved& s, const Variable& dy) { return Grads{expand(dy, s.input_shape(0))}; });
 }
 
-bool detail::owned_alone(const Variable& v) {
-  const detail::VariableImpl& impl = detail::VariableImpl::of(v);
-  return impl.references == 1 && !impl.node && impl.value.storage().use_count() == 1 &&
-         impl.value.is_contiguous();
-}
-
 namespace {
 
 using detail::GradMeta;
-using detail::owned_alone;
 using detail::VariableImpl;
+
+// Nobody else can see this gradient's numbers, so they may be changed in place.
+bool owned_alone(const Variable& gradient) {
+  const VariableImpl& impl = VariableImpl::of(gradient);
+  return impl.references == 1 && !impl.node && impl.value.storage().use_count() == 1 &&
+         impl.value.is_contiguous();
+}
 
 // sum = sum + gradient.
 void accumulate(Variable& sum, Variable gradient, bool create_graph) {

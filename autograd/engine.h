@@ -26,14 +26,6 @@ struct GradOptions {
 std::vector<Variable> grad(const std::vector<Variable>& outputs, const std::vector<Variable>& inputs,
                            const GradOptions& options = {});
 
-namespace detail {
-
-// Nobody else can see this gradient's numbers, so they may be changed in place. A backward function may ask it of the
-// dy that it is given.
-bool owned_alone(const Variable& gradient);
-
-}  // namespace detail
-
 // Sums `gradient` over the axes along which a tensor of `shape` was broadcast. Differentiable.
 Variable sum_to(const Variable& gradient, const Shape& shape);
 

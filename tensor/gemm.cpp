@@ -1,66 +1,39 @@
 // The loops around the micro-kernel (Goto and van de Geijn 2008; see kernels/gemm.h):
 //
-//   for each column block of B, for each depth block:     B (depth x columns) is packed
-//     for each row block of A (what stays in the L2 cache): A (rows x depth) is packed if that pays
+//   for each slab, a block of columns and a few blocks of depth:   B (depth x columns) is packed
+//     for each row block of A (what stays in the L2 cache), for each depth block:
+//       A (rows x depth) is packed if that pays
 //       the kernel runs over panels of B and tiles of A
 //
-// Only the rows and columns of C are split over threads, never k.
+// Only the rows and columns of C are split over threads, never k. The threads meet twice per slab, so a slab should be
+// large; and as one core may be slower than another, each thread has several parts of it to take.
 #include "tensor/gemm.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <memory>
-#include <new>
-#include <type_traits>
 
-#include "tensor/dispatch.h"
 #include "tensor/error.h"
+#include "tensor/gemm_tiles.h"
 #include "tensor/parallel.h"
 
 namespace minigpt {
 
 namespace {
 
+using detail::ceil_div, detail::round_up, detail::Workspace, detail::workspace_for_a;
 using std::int64_t;
 
-// A packed column block stays below 2 MB (float), a part of the L3 cache.
 constexpr int64_t kColumnBlock = 2048;
+// What a slab reads more than once, B and a transposed A (times 4 bytes for float: 6 MB), should stay in the L3 cache.
+constexpr int64_t kSlab = 1536 * 1024;
+// Parts of C that a thread takes one after the other. A part of A with fewer rows than kLeastBand would read
+// packed B from the L3 cache too often: 1.3 bytes per cycle with 48 rows of a 6 x 16 tile.
+constexpr int64_t kPartsPerThread = 8;
+constexpr int64_t kLeastBand = 48;
 // Below this many multiply-adds (some 5 microseconds) a second thread does not pay.
 constexpr int64_t kSerialBelow = 256 * 1024;
 // Up to so many rows, packing B would cost more than reading it again for each row.
 constexpr int64_t kFewRows = 3;
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
-
-// Memory of one thread for packed panels. It only grows, so the steady state allocates nothing.
-class Workspace {
- public:
-  template <class T>
-  T* get(int64_t count) {
-    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
-    if (bytes > bytes_) {
-      memory_.reset();
-      bytes_ = 0;
-      memory_.reset(static_cast<std::byte*>(::operator new(bytes, kAlignment)));
-      bytes_ = bytes;
-    }
-    return reinterpret_cast<T*>(memory_.get());
-  }
-
- private:
-  static constexpr std::align_val_t kAlignment{64};
-  struct Free {
-    void operator()(std::byte* p) const { ::operator delete(p, kAlignment); }
-  };
-  std::unique_ptr<std::byte, Free> memory_;
-  std::size_t bytes_ = 0;
-};
-
-Workspace& workspace_for_a() {
-  thread_local Workspace w;
-  return w;
-}
 Workspace& workspace_for_b() {
   thread_local Workspace w;
   return w;
@@ -83,20 +56,11 @@ Part part_of(int64_t count, int64_t parts, int64_t index) {
 }
 
 // One product with everything that its parts need to know.
-// The kernels for factors rounded to bf16; double is not rounded.
-template <class T>
-const GemmKernels<T>& bf16_kernels() {
-  if constexpr (std::is_same_v<T, float>)
-    return kernel_set().gemm_bf16;
-  else
-    return kernels<T>().gemm;
-}
-
 template <class T>
 class Product {
  public:
   Product(const Matrix<T>& a, const Matrix<T>& b, T* c, int64_t ldc, const GemmOptions<T>& options)
-      : kernel_(options.precision == Precision::bf16 ? bf16_kernels<T>() : kernels<T>().gemm),
+      : kernel_(detail::gemm_kernels<T>(options.precision)),
         a_(a),
         b_(b),
         c_(c),
@@ -106,27 +70,23 @@ class Product {
   void run(bool parallel);
 
  private:
-  // The part of the product that is computed at a time: all rows, a block of columns, a block of the depth.
-  struct Block {
+  // The part of the product that the threads compute together: all rows, a block of columns, some of the depth.
+  struct Slab {
     Matrix<T> a, b;
     T* c;
-    int64_t column;    // of C, where the block begins
+    int64_t column;    // of C, where the slab begins
+    int64_t depth;     // of a depth block
     bool first, last;  // along the depth
   };
-  // Panels of B from `panel` on, packed or where they lie.
-  struct Panels {
-    const T* data;
-    int64_t panel, depth;  // from one panel, or one packed step of depth, to the next
-  };
+  using Panels = detail::GemmPanels<T>;
 
   void rows(bool parallel);
-  void block(const Block& block, int64_t threads);
-  void pack_b(const Block& block, int64_t first_panel, int64_t last_panel, T* out) const;
-  void tiles(const Block& block, const Panels& b, Part rows, Part columns) const;
-  bool worth_packing_a(const Matrix<T>& a, int64_t n) const;
+  void multiply(const Slab& slab, int64_t threads);
+  void pack_b(const Slab& slab, int64_t first_panel, int64_t last_panel, T* out) const;
+  void tiles(const Slab& slab, const Panels& b, int64_t row, int64_t rows, int64_t column) const;
   bool worth_packing_b(const Matrix<T>& b, int64_t m) const;
-  int64_t steps(const Block& block) const { return ceil_div(block.a.cols, kernel_.depth_unit); }
-  int64_t panel_size(const Block& block) const { return kernel_.column_tile * steps(block); }
+  int64_t steps(const Slab& slab) const { return ceil_div(slab.a.cols, kernel_.depth_unit); }
+  int64_t panel_size(const Slab& slab) const { return kernel_.column_tile * steps(slab); }
 
   const GemmKernels<T>& kernel_;
   Matrix<T> a_, b_;
@@ -135,17 +95,6 @@ class Product {
   GemmOptions<T> options_;
 };
 
-// Whether A should be packed for n columns. Rows that are contiguous along k stream well by themselves;
-// packing them pays only if they are read for many panels, or if their distance is a multiple of 4096 bytes:
-// then all rows of a tile compete for the same 8 lines of the L1 cache.
-template <class T>
-bool Product<T>::worth_packing_a(const Matrix<T>& a, int64_t n) const {
-  if (kernel_.packed_only) return true;
-  const bool rows_collide = a.row_stride * static_cast<int64_t>(sizeof(T)) % 4096 == 0;
-  const int64_t panels = ceil_div(n, kernel_.column_tile);
-  return panels > (a.col_stride == 1 && !rows_collide ? 32 : 4);
-}
-
 // B can be used where it lies if its rows are contiguous; packing pays when each panel is read many times.
 template <class T>
 bool Product<T>::worth_packing_b(const Matrix<T>& b, int64_t m) const {
@@ -153,95 +102,75 @@ bool Product<T>::worth_packing_b(const Matrix<T>& b, int64_t m) const {
 }
 
 template <class T>
-void Product<T>::pack_b(const Block& block, int64_t first_panel, int64_t last_panel, T* out) const {
+void Product<T>::pack_b(const Slab& slab, int64_t first_panel, int64_t last_panel, T* out) const {
   const int64_t first = first_panel * kernel_.column_tile;
-  const int64_t last = std::min(last_panel * kernel_.column_tile, block.b.cols);
-  kernel_.pack(kernel_.column_tile, last - first, block.b.rows, block.b.data + first * block.b.col_stride,
-               block.b.col_stride, block.b.row_stride, out);
+  const int64_t last = std::min(last_panel * kernel_.column_tile, slab.b.cols);
+  kernel_.pack(kernel_.column_tile, last - first, slab.b.rows, slab.b.data + first * slab.b.col_stride,
+               slab.b.col_stride, slab.b.row_stride, out);
 }
 
-// C for some rows and columns, in row blocks that stay in the L2 cache. `b` begins at the first of the columns.
+// C for some rows and columns; `b` begins at the first of the columns.
 template <class T>
-void Product<T>::tiles(const Block& block, const Panels& b, Part rows, Part columns) const {
-  const bool pack_a = worth_packing_a(block.a, block.b.cols);
-  for (int64_t i = rows.begin; i < rows.end; i += kernel_.row_block) {
-    GemmBlock<T> g{};
-    g.m = std::min(kernel_.row_block, rows.end - i);
-    g.n = columns.end - columns.begin;
-    g.k = steps(block);
-    g.a = block.a.data + i * block.a.row_stride;
-    g.a_row = block.a.row_stride;
-    g.a_depth = block.a.col_stride;
-    g.a_tile = kernel_.row_tile * block.a.row_stride;
-    if (pack_a) {
-      T* packed = workspace_for_a().template get<T>(round_up(g.m, kernel_.row_tile) * g.k);
-      kernel_.pack(kernel_.row_tile, g.m, block.a.cols, g.a, block.a.row_stride, block.a.col_stride, packed);
-      g.a = packed;
-      g.a_row = 1;
-      g.a_depth = kernel_.row_tile;
-      g.a_tile = kernel_.row_tile * g.k;
-    }
-    g.b = b.data;
-    g.b_panel = b.panel;
-    g.b_depth = b.depth;
-    const int64_t offset = i * ldc_ + columns.begin;
-    g.c = block.c + offset;
-    g.ldc = ldc_;
-    g.accumulate = options_.accumulate || !block.first;
-    if (block.first && options_.bias) g.bias = options_.bias + block.column + columns.begin;
-    if (block.last) g.activation = options_.activation;
-    if (options_.kept) g.kept = options_.kept + block.column + offset;
-    kernel_.block(g);
-  }
+void Product<T>::tiles(const Slab& slab, const Panels& b, int64_t row, int64_t rows, int64_t column) const {
+  const Matrix<T> a{slab.a.data + row * slab.a.row_stride, rows, slab.a.cols, slab.a.row_stride,
+                    slab.a.col_stride};
+  const int64_t offset = row * ldc_ + column;
+  GemmOptions<T> options = options_;
+  if (options.bias) options.bias += slab.column + column;
+  if (options.kept) options.kept += slab.column + offset;
+  detail::multiply_tiles(kernel_, a, detail::worth_packing_a(kernel_, slab.a, slab.b.cols), b,
+                         slab.c + offset, ldc_, options, slab.depth, slab.first, slab.last);
 }
 
 // Tasks are strips of columns that pack their own part of B, or bands of rows that share a packed B. Strips need
 // no second round of the threads, but every one of them reads all of A, so A must be good as it lies.
 template <class T>
-void Product<T>::block(const Block& block, int64_t threads) {
-  const int64_t m = block.a.rows, n = block.b.cols;
-  const int64_t panels = ceil_div(n, kernel_.column_tile), panel = panel_size(block);
-  const bool pack = worth_packing_b(block.b, m);
-  const Panels in_place{block.b.data, kernel_.column_tile, block.b.row_stride};
-  const auto columns_of = [&](Part p) {
-    return Part{p.begin * kernel_.column_tile, std::min(p.end * kernel_.column_tile, n)};
+void Product<T>::multiply(const Slab& slab, int64_t threads) {
+  const int64_t m = slab.a.rows, n = slab.b.cols;
+  const int64_t panels = ceil_div(n, kernel_.column_tile), panel = panel_size(slab);
+  const bool pack = worth_packing_b(slab.b, m);
+  // Panels [mine.begin, mine.end), packed at `packed` or, if that is null, where they lie.
+  const auto panels_of = [&](Part mine, const T* packed) {
+    const int64_t first = mine.begin * kernel_.column_tile;
+    const int64_t columns = std::min(mine.end * kernel_.column_tile, n) - first;
+    return packed ? Panels{packed, columns, panel, kernel_.column_tile}
+                  : Panels{slab.b.data + first, columns, kernel_.column_tile, slab.b.row_stride};
   };
 
-  const bool strips = threads > 1 && panels >= 2 * threads && !worth_packing_a(block.a, n);
+  const bool strips = threads > 1 && panels >= 2 * threads && !detail::worth_packing_a(kernel_, slab.a, n);
   if (strips) {
     const int64_t tasks = std::min(2 * threads, panels / 2);
     return parallel_for(tasks, 1, [&](int64_t begin, int64_t end) {
       const Part mine{part_of(panels, tasks, begin).begin, part_of(panels, tasks, end - 1).end};
-      const Part columns = columns_of(mine);
-      Panels b{in_place.data + columns.begin, in_place.panel, in_place.depth};
+      T* packed = nullptr;
       if (pack) {
-        T* packed = workspace_for_b().template get<T>((mine.end - mine.begin) * panel);
-        pack_b(block, mine.begin, mine.end, packed);
-        b = {packed, panel, kernel_.column_tile};
+        packed = workspace_for_b().template get<T>((mine.end - mine.begin) * panel);
+        pack_b(slab, mine.begin, mine.end, packed);
       }
-      tiles(block, b, {0, m}, columns);
+      tiles(slab, panels_of(mine, packed), 0, m, mine.begin * kernel_.column_tile);
     });
   }
 
-  Panels b = in_place;
+  T* packed = nullptr;
   if (pack) {
-    T* packed = workspace_for_b().template get<T>(panels * panel);
+    packed = workspace_for_b().template get<T>(panels * panel);
     for_range(threads > 1, panels, ceil_div(32 * 1024, panel),
-              [&](int64_t begin, int64_t end) { pack_b(block, begin, end, packed + begin * panel); });
-    b = {packed, panel, kernel_.column_tile};
+              [&](int64_t begin, int64_t end) { pack_b(slab, begin, end, packed + begin * panel); });
   }
   const int64_t row_tiles = ceil_div(m, kernel_.row_tile);
   int64_t bands = 1, column_parts = 1;
   if (threads > 1) {
-    bands = std::min(round_up(ceil_div(m, kernel_.row_block), threads), row_tiles);
+    bands = std::max(ceil_div(m, kernel_.row_block), std::min(m / kLeastBand, kPartsPerThread * threads));
+    bands = std::min(round_up(bands, threads), row_tiles);
     if (bands < threads) column_parts = std::min(ceil_div(threads, bands), panels);
   }
   for_range(threads > 1, bands * column_parts, 1, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       const Part band = part_of(row_tiles, bands, task / column_parts);
       const Part mine = part_of(panels, column_parts, task % column_parts);
-      const Part rows{band.begin * kernel_.row_tile, std::min(band.end * kernel_.row_tile, m)};
-      tiles(block, {b.data + mine.begin * b.panel, b.panel, b.depth}, rows, columns_of(mine));
+      const int64_t row = band.begin * kernel_.row_tile;
+      tiles(slab, panels_of(mine, packed ? packed + mine.begin * panel : nullptr), row,
+            std::min(band.end * kernel_.row_tile, m) - row, mine.begin * kernel_.column_tile);
     }
   });
 }
@@ -275,17 +204,17 @@ void Product<T>::run(bool parallel) {
   if (m <= kFewRows && !kernel_.packed_only && (b_.row_stride == 1 || b_.col_stride == 1))
     return rows(parallel);
 
-  // Equal depth blocks, so that the last one is not a sliver.
-  const int64_t deepest = kernel_.depth_block * kernel_.depth_unit;
-  const int64_t depth = round_up(ceil_div(k, ceil_div(k, deepest)), 8);
+  const int64_t depth = detail::depth_of_block(kernel_, k);
+  const int64_t width = std::min(n, kColumnBlock) + (a_.col_stride == 1 ? 0 : m);
+  const int64_t slab = depth * std::max<int64_t>(1, kSlab / (width * depth));
   for (int64_t j = 0; j < n; j += kColumnBlock) {
     const int64_t columns = std::min(kColumnBlock, n - j);
-    for (int64_t p = 0; p < k; p += depth) {
-      const int64_t deep = std::min(depth, k - p);
+    for (int64_t p = 0; p < k; p += slab) {
+      const int64_t deep = std::min(slab, k - p);
       const Matrix<T> a{a_.data + p * a_.col_stride, m, deep, a_.row_stride, a_.col_stride};
       const Matrix<T> b{b_.data + p * b_.row_stride + j * b_.col_stride, deep, columns, b_.row_stride,
                         b_.col_stride};
-      block({a, b, c_ + j, j, p == 0, p + deep == k}, parallel ? num_threads() : 1);
+      multiply({a, b, c_ + j, j, depth, p == 0, p + deep == k}, parallel ? num_threads() : 1);
     }
   }
 }

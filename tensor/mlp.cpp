@@ -1,21 +1,33 @@
 #include "tensor/mlp.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "tensor/arithmetic.h"
 #include "tensor/dispatch.h"
+#include "tensor/gemm_packed.h"
 #include "tensor/parallel.h"
 #include "tensor/reduce.h"
 #include "tensor/views.h"
+#include "tensor/workspace.h"
 
 namespace minigpt {
 namespace {
 
 using std::int64_t;
 
-// Rows at a time: three depth blocks of the weight gradients' products, and few enough that their hidden values
-// (768 * 1536 floats = 4.7 MB for 384 channels) fit the L3 cache together with the weights.
+// Rows that one thread takes at a time: their hidden values (48 * 1536 floats = 295 kB for 384 channels) stay in its L2
+// cache from the product that makes them to the one that reads them.
+constexpr int64_t kRowsOfTask = 48;
+// Rows between which the threads meet in the backward pass, for the products that sum over rows: two depth blocks of
+// those, and few enough that their hidden values (768 * 1536 floats = 4.7 MB) fit the L3 cache together with the weights.
 constexpr int64_t kRowsAtATime = 768;
+
+// The hidden values of a task.
+detail::Workspace& task_memory() {
+  thread_local detail::Workspace w;
+  return w;
+}
 
 // x: (..., C) -> (rows, C), contiguous.
 Tensor as_rows(const Tensor& x) {
@@ -60,10 +72,9 @@ Tensor mlp(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2
   const int64_t rows = in.dim(0), c = in.dim(1), hidden = w1.dim(0), n = w2.dim(0);
   Tensor y = Tensor::empty(with_last(x.shape(), n), x.dtype());
   if (kept) *kept = Tensor::empty(with_last(x.shape(), hidden), x.dtype());
-  Tensor h = Tensor::empty({std::min(rows, kRowsAtATime), hidden}, x.dtype());
   visit_floating("mlp", x.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    T* ph = h.mutable_data<T>();
+    const T* px = in.data<T>();
     T* py = y.mutable_data<T>();
     T* pz = kept ? kept->mutable_data<T>() : nullptr;
     GemmOptions<T> up, down;
@@ -71,28 +82,39 @@ Tensor mlp(const Tensor& x, const Tensor& w1, const Tensor& b1, const Tensor& w2
     up.activation = f;
     if (b1.defined()) up.bias = first.data<T>();
     if (b2.defined()) down.bias = second.data<T>();
-    for (int64_t i = 0; i < rows; i += kRowsAtATime) {
-      const int64_t m = std::min(kRowsAtATime, rows - i);
-      if (pz) up.kept = pz + i * hidden;
-      gemm<T>({in.data<T>() + i * c, m, c, c, 1}, as_matrix<T>(w1).transposed(), ph, hidden, up);
-      gemm<T>({ph, m, hidden, hidden, 1}, as_matrix<T>(w2).transposed(), py + i * n, n, down);
+    const Matrix<T> up_weight = as_matrix<T>(w1).transposed(), down_weight = as_matrix<T>(w2).transposed();
+    if (rows <= kRowsOfTask) {
+      // Too few rows to pack weights for, or to share out.
+      Tensor h = Tensor::empty({rows, hidden}, x.dtype());
+      up.kept = pz;
+      gemm<T>({px, rows, c, c, 1}, up_weight, h.mutable_data<T>(), hidden, up);
+      gemm<T>({h.data<T>(), rows, hidden, hidden, 1}, down_weight, py, n, down);
+      return;
     }
+    const PackedFactor<T> packed_up(up_weight, precision), packed_down(down_weight, precision);
+    parallel_for(rows, kRowsOfTask, [&](int64_t begin, int64_t end) {
+      T* h = task_memory().get<T>(kRowsOfTask * hidden);
+      GemmOptions<T> keeping = up;
+      for (int64_t i = begin; i < end; i += kRowsOfTask) {
+        const int64_t m = std::min(kRowsOfTask, end - i);
+        if (pz) keeping.kept = pz + i * hidden;
+        packed_up.multiply({px + i * c, m, c, c, 1}, h, hidden, keeping);
+        packed_down.multiply({h, m, hidden, hidden, 1}, py + i * n, n, down);
+      }
+    });
   });
   return y;
 }
 
 MlpGradients mlp_backward(const Tensor& x, const Tensor& w1, const Tensor& w2, const Tensor& z,
-                          const Tensor& dy, Activation f, bool want_db1, bool want_db2, bool overwrite_dy,
-                          Precision precision) {
+                          const Tensor& dy, Activation f, bool want_db1, bool want_db2, Precision precision) {
   check_operands(x, w1, w2, f);
   const Tensor in = as_rows(x), hidden_in = as_rows(z), out = as_rows(dy);
   const int64_t rows = in.dim(0), c = in.dim(1), hidden = w1.dim(0), n = w2.dim(0);
   check(hidden_in.dim(0) == rows && hidden_in.dim(1) == hidden && out.dim(0) == rows && out.dim(1) == n,
         "mlp_backward", "z {} and dy {} do not belong to x {}", z.shape(), dy.shape(), x.shape());
   MlpGradients g;
-  // Rows of dy are read for the last time just before the same rows of dx are written.
-  const bool in_place = overwrite_dy && dy.is_contiguous() && dy.shape() == x.shape();
-  g.dx = in_place ? dy : Tensor::empty(x.shape(), x.dtype());
+  g.dx = Tensor::empty(x.shape(), x.dtype());
   // Without rows nothing below is written.
   g.dw1 = rows > 0 ? Tensor::empty(w1.shape(), x.dtype()) : zeros(w1.shape(), x.dtype());
   g.dw2 = rows > 0 ? Tensor::empty(w2.shape(), x.dtype()) : zeros(w2.shape(), x.dtype());
@@ -105,21 +127,39 @@ MlpGradients mlp_backward(const Tensor& x, const Tensor& w1, const Tensor& w2, c
     T *ph = h.mutable_data<T>(), *pdz = dz.mutable_data<T>(), *pdx = g.dx.mutable_data<T>();
     T *pdw1 = g.dw1.mutable_data<T>(), *pdw2 = g.dw2.mutable_data<T>();
     const T *px = in.data<T>(), *pz = hidden_in.data<T>(), *pdy = out.data<T>();
+    std::optional<PackedFactor<T>> down, up;  // for many rows
+    if (rows > kRowsOfTask) {
+      down.emplace(as_matrix<T>(w2), precision);
+      up.emplace(as_matrix<T>(w1), precision);
+    }
     GemmOptions<T> plain, sum;
     plain.precision = sum.precision = precision;
     for (int64_t i = 0; i < rows; i += kRowsAtATime) {
       const int64_t m = std::min(kRowsAtATime, rows - i);
-      const Matrix<T> dy_rows{pdy + i * n, m, n, n, 1}, x_rows{px + i * c, m, c, c, 1};
-      gemm<T>(dy_rows, as_matrix<T>(w2), pdz, hidden, plain);  // dh; becomes dz in place
-      parallel_for(m * hidden, 4096, [&](int64_t begin, int64_t end) {
-        kernels<T>().gemm.activate_backward(f, end - begin, pz + i * hidden + begin, pdz + begin, ph + begin,
-                                            pdz + begin);
-      });
+      const Matrix<T> dy_rows{pdy + i * n, m, n, n, 1}, x_rows{px + i * c, m, c, c, 1},
+          dz_rows{pdz, m, hidden, hidden, 1};
+      const auto activate_backward = [&](int64_t begin, int64_t end) {
+        kernels<T>().gemm.activate_backward(f, (end - begin) * hidden, pz + (i + begin) * hidden,
+                                            pdz + begin * hidden, ph + begin * hidden, pdz + begin * hidden);
+      };
+      if (!down) {
+        gemm<T>(dy_rows, as_matrix<T>(w2), pdz, hidden, plain);  // dh; becomes dz in place
+        activate_backward(0, m);
+        gemm<T>(dz_rows, as_matrix<T>(w1), pdx + i * c, c, plain);
+      } else {
+        parallel_for(m, kRowsOfTask, [&](int64_t begin, int64_t end) {
+          for (int64_t r = begin; r < end; r += kRowsOfTask) {
+            const int64_t count = std::min(kRowsOfTask, end - r);
+            T* task = pdz + r * hidden;
+            down->multiply({pdy + (i + r) * n, count, n, n, 1}, task, hidden, plain);
+            activate_backward(r, r + count);
+            up->multiply({task, count, hidden, hidden, 1}, pdx + (i + r) * c, c, plain);
+          }
+        });
+      }
       sum.accumulate = i > 0;
       gemm<T>(dy_rows.transposed(), {ph, m, hidden, hidden, 1}, pdw2, hidden, sum);
-      const Matrix<T> dz_rows{pdz, m, hidden, hidden, 1};
       gemm<T>(dz_rows.transposed(), x_rows, pdw1, c, sum);
-      gemm<T>(dz_rows, as_matrix<T>(w1), pdx + i * c, c, plain);
       if (want_db1) add_(g.db1, sum_to(m == h.dim(0) ? dz : slice(dz, 0, 0, m), {hidden}));
     }
   });

@@ -22,9 +22,9 @@ struct MlpGradients {
 
 // With h = f(z) and dz = (dy W2) * f'(z):
 //   dx = dz W1,   dW1 = dz^T x,   db1 = sum of dz,   dW2 = dy^T h,   db2 = sum of dy      (sums over all rows)
-// db1 and db2 are made only if wanted. With `overwrite_dy`, dx takes the place of dy where shapes and layout allow it.
+// db1 and db2 are made only if wanted.
 MlpGradients mlp_backward(const Tensor& x, const Tensor& w1, const Tensor& w2, const Tensor& z,
-                          const Tensor& dy, Activation f, bool want_db1, bool want_db2, bool overwrite_dy,
+                          const Tensor& dy, Activation f, bool want_db1, bool want_db2,
                           Precision precision = Precision::full);
 
 }  // namespace minigpt

@@ -35,9 +35,8 @@ inline Variable mlp(const Variable& x, const Variable& w1, const Variable& b1, c
           return differentiate(
               [f](const std::vector<Variable>& v) { return mlp_composed(v[0], v[1], v[2], v[3], v[4], f); },
               {s.input(0), s.input(1), s.input(2), s.input(3), s.input(4)}, dy);
-        MlpGradients g =
-            mlp_backward(s.input(0).value(), s.input(1).value(), s.input(3).value(), s.other(0), dy.value(),
-                         f, s.needs(2), s.needs(4), detail::owned_alone(dy), precision);
+        MlpGradients g = mlp_backward(s.input(0).value(), s.input(1).value(), s.input(3).value(), s.other(0),
+                                      dy.value(), f, s.needs(2), s.needs(4), precision);
         return Grads{Variable(std::move(g.dx)), Variable(std::move(g.dw1)),
                      s.needs(2) ? Variable(std::move(g.db1)) : Variable(), Variable(std::move(g.dw2)),
                      s.needs(4) ? Variable(std::move(g.db2)) : Variable()};

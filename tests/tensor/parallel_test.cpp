@@ -59,7 +59,7 @@ TEST_CASE("parallel_for cuts at multiples of the grain") {
   const ScopedNumThreads scope(2);
   const auto seen = ranges(1003, 10);
   CHECK(seen.size() > 1);
-  CHECK(seen.size() <= 8);  // four ranges per thread: enough to even out, few enough to be cheap
+  CHECK(seen.size() <= 32);  // sixteen ranges per thread: enough to even out, few enough to be cheap
   for (const auto& [begin, end] : seen) {
     CHECK(begin % 10 == 0);
     CHECK((end % 10 == 0 || end == 1003));

@@ -49,7 +49,7 @@ TEST_CASE("mlp: equals its composition, value and gradient, with and without bia
   }
 }
 
-// More rows than are computed at a time (768), and a last part that is smaller.
+// More rows than a task has (48) or the backward pass takes at a time (768), and a last part that is smaller.
 TEST_CASE("mlp: many rows are computed in parts") {
   const auto fused = [](const std::vector<Variable>& v) {
     return mlp(v[0], v[1], v[2], v[3], v[4], Activation::gelu_erf);
@@ -57,7 +57,7 @@ TEST_CASE("mlp: many rows are computed in parts") {
   const auto composed = [](const std::vector<Variable>& v) {
     return mlp_composed(v[0], v[1], v[2], v[3], v[4], Activation::gelu_erf);
   };
-  for (std::int64_t rows : {767, 768, 769, 2000})
+  for (std::int64_t rows : {47, 48, 49, 97, 767, 768, 769, 2000})
     check_agree(fused, composed,
                 {leaf({rows, 3}, 1), leaf({4, 3}, 2), leaf({4}, 3), leaf({2, 4}, 4), leaf({2}, 5)});
 }
