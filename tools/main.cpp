@@ -96,7 +96,7 @@ int run(int argc, char** argv) {
   app.allow_extras();
   const std::pair<const char*, Command (*)(CLI::App&)> commands[] = {
       {"train", add_train},         {"sample", add_sample}, {"eval", add_eval},   {"ngram", add_ngram},
-      {"gradcheck", add_gradcheck}, {"info", add_info},     {"bench", add_bench},
+      {"gradcheck", add_gradcheck}, {"info", add_info},     {"bench", add_bench}, {"lesson", add_lesson},
   };
   std::vector<Entry> entries;
   for (const auto& [name, add] : commands) {

@@ -1,0 +1,93 @@
+// minigpt lesson: the ideas of this project, one at a time, as running code.
+
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "tools/arguments.h"
+#include "tools/commands.h"
+#include "tools/lessons/lesson.h"
+#include "tools/lessons/text_layout.h"
+
+namespace minigpt::tools {
+namespace {
+
+struct Options {
+  std::string name, language = "en", colour = "auto", figures;
+  bool answers = false;
+  TextOption seed, threads;
+};
+
+// One of a few words. Throws Error with the nearest one otherwise.
+void check_choice(const std::string& option, const std::string& text,
+                  const std::vector<std::string>& choices) {
+  if (std::find(choices.begin(), choices.end(), text) != choices.end()) return;
+  const std::string near = nearest_name(text, choices);
+  throw Error(fmt::format("{}: '{}' is not one of {}{}", option, text, fmt::join(choices, " | "),
+                          near.empty() ? "" : "; did you mean " + near + "?"));
+}
+
+// https://no-color.org: any value that is not empty means no colour.
+bool colour_wanted(const std::string& mode) {
+  const char* no_color = std::getenv("NO_COLOR");
+  return mode == "always" || (mode == "auto" && ::isatty(STDOUT_FILENO) && !(no_color && *no_color));
+}
+
+void list(bool chinese) {
+  std::size_t width = 0;
+  for (const lessons::Lesson& lesson : lessons::all_lessons())
+    width = std::max(width, std::string_view(lesson.name).size());
+  int number = 0;
+  fmt::print("{}\n\n",
+             chinese ? "课程，按阅读顺序排列（minigpt lesson NAME --lang zh 运行一课）："
+                     : "Lessons in reading order (minigpt lesson NAME runs one; --lang zh: in Chinese):");
+  for (const lessons::Lesson& lesson : lessons::all_lessons())
+    fmt::print("{:>3}  {:<{}}  {}\n", ++number, lesson.name, width,
+               chinese ? lesson.title.zh : lesson.title.en);
+}
+
+int run(const Options& o) {
+  check_choice("--lang", o.language, {"en", "zh"});
+  check_choice("--colour", o.colour, {"auto", "always", "never"});
+  lessons::PageOptions options;
+  options.chinese = o.language == "zh";
+  options.answers = o.answers;
+  options.colour = colour_wanted(o.colour);
+  options.figures = o.figures;
+  if (o.seed.given()) options.seed = seed_or_fresh(o.seed);
+  if (o.name.empty()) {
+    list(options.chinese);
+    return 0;
+  }
+  const lessons::Lesson& lesson = lessons::find_lesson(o.name);
+  apply_threads(o.threads);
+  lessons::Page page(options);
+  lesson.run(page);
+  if (page.exercises() > 0 && !o.answers)
+    page.say({"The answers: minigpt lesson {} --answers", "答案：minigpt lesson {} --lang zh --answers"},
+             o.name);
+  return 0;
+}
+
+}  // namespace
+
+Command add_lesson(CLI::App& app) {
+  auto o = std::make_shared<Options>();
+  app.description(
+      "Explains one idea with its numbers, from a scalar's gradient to a trained GPT. Without a name, lists "
+      "the lessons in "
+      "reading order.");
+  app.add_option("name", o->name, "the lesson; see the list")->type_name("NAME");
+  add_text_option(app, o->seed, "--seed", "INT", "for random numbers, in place of the lesson's own", "");
+  app.add_option("--lang", o->language, "en or zh")->type_name("NAME")->capture_default_str();
+  app.add_flag("--answers", o->answers, "print the answers to the exercises");
+  app.add_option("--figures", o->figures, "write figures as SVG files into this folder")->type_name("DIR");
+  app.add_option("--colour,--color", o->colour, "auto, always or never")
+      ->type_name("NAME")
+      ->capture_default_str();
+  add_threads_option(app, o->threads);
+  return [o] { return run(*o); };
+}
+
+}  // namespace minigpt::tools
