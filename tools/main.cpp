@@ -94,6 +94,8 @@ int run(int argc, char** argv) {
   app.get_formatter()->column_width(34);
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::Throw);
   app.allow_extras();
+  // One command: without this, the lesson of that name in `minigpt lesson gradcheck` would be taken for a second one.
+  app.require_subcommand(0, 1);
   const std::pair<const char*, Command (*)(CLI::App&)> commands[] = {
       {"train", add_train},         {"sample", add_sample}, {"eval", add_eval},   {"ngram", add_ngram},
       {"gradcheck", add_gradcheck}, {"info", add_info},     {"bench", add_bench}, {"lesson", add_lesson},

@@ -78,7 +78,8 @@ void Page::exercise(Text question, Text answer, double stated, double computed) 
   put(wrap(fmt::format("{}. {}", exercises_, pick(question)), kColumns) + "\n");
   if (!options_.answers) return;
   std::string text = fmt::format("   {}{}", pick({"Answer: ", "答："}), pick(answer));
-  if (seed)
+  // Another seed may give another answer.
+  if (std::fabs(stated - computed) > 5e-5)
     text +=
         fmt::format(fmt::runtime(pick({" (with this seed: {:.4f})", "（用这个种子：{:.4f}）"})), computed);
   put(wrap(text, kColumns) + "\n");
