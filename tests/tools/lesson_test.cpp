@@ -1,5 +1,8 @@
 // minigpt lesson: the list, the options, and the page that lessons write to.
 
+#include <algorithm>
+#include <cmath>
+
 #include "tests/tools/lesson_testing.h"
 #include "tests/tools/run_command.h"
 #include "tools/lessons/text_layout.h"
@@ -40,6 +43,7 @@ TEST_CASE("lesson: bad input is answered with one line, and exit code 2") {
   refuses("lesson simple-attention --seed x", "--seed: 'x' is not a whole number");
   refuses("lesson simple-attention --lang zg", "--lang: 'zg' is not one of en | zh; did you mean zh?");
   refuses("lesson simple-attention --colour alway", "did you mean always?");
+  CHECK(contains(desk.run("lesson gradcheck").out, "gradcheck passed"));  // not the command of that name
   refuses("lesson simple-attention simple-attention", "no argument 'simple-attention' for lesson");
 }
 

@@ -11,7 +11,8 @@
 namespace minigpt::test {
 namespace {
 
-const std::vector<std::string> kCommands = {"train", "sample", "eval", "ngram", "gradcheck", "info"};
+const std::vector<std::string> kCommands = {"train",     "sample", "eval",  "ngram",
+                                            "gradcheck", "info",   "lesson"};
 
 std::set<std::string> options_in(std::string text) {
   const std::regex option(R"((^|[^A-Za-z0-9-])(--[a-z][a-z-]*[a-z]))");
@@ -48,7 +49,7 @@ TEST_CASE("E-04: `minigpt COMMAND --option` in the README exists") {
   const auto known = known_options();
   const std::string text = readme();
   // Up to the end of the line or of the inline code.
-  const std::regex call(R"(minigpt (train|sample|eval|ngram|gradcheck|info)\b([^`\n]*))");
+  const std::regex call(R"(minigpt (train|sample|eval|ngram|gradcheck|info|lesson)\b([^`\n]*))");
   std::set<std::string> commands;
   for (std::sregex_iterator it(text.begin(), text.end(), call), end; it != end; ++it) {
     const std::string command = (*it)[1];
