@@ -5,22 +5,26 @@
 #include <limits>
 #include <optional>
 
+#include "autograd/ops/add.h"
 #include "autograd/ops/dropout.h"
 #include "autograd/ops/masked_fill.h"
 #include "autograd/ops/matmul.h"
 #include "autograd/ops/mul.h"
 #include "autograd/ops/softmax.h"
 #include "autograd/ops/transpose.h"
-#include "tensor/triangle.h"
+#include "nn/attention/masks.h"
 
 namespace minigpt {
 
+// Every member has an initial value, so that one may name only some: {.mask = m, .causal = true}.
 struct AttentionOptions {
-  Tensor mask;                  // bool, broadcasts to (..., T, S): TRUE = MAY ATTEND; undefined: everywhere
-  bool causal = false;          // query t may attend to keys 0..t; combined with the mask by "and"
-  std::optional<double> scale;  // default 1/sqrt(D), D being the width of one head
-  DropoutMask dropout;          // for (..., T, S), applied to the weights; p = 0: none
-  bool need_weights = true;     // hand the weights out
+  // Broadcasts to (..., T, S). bool: TRUE = MAY ATTEND (the masks of MultiHeadAttention, as PyTorch's, have true =
+  // hidden). float: added to the scores, -inf hides. Undefined: every query sees every key. See masks.h.
+  Tensor mask = {};
+  DropoutMask dropout = {};          // for (..., T, S), applied to the weights; p = 0: none
+  bool causal = false;               // query t may attend to keys 0..t; on top of the mask
+  bool need_weights = true;          // hand the weights out
+  std::optional<double> scale = {};  // default 1/sqrt(D), D being the width of one head
 };
 
 struct Attention {
@@ -28,17 +32,19 @@ struct Attention {
   Variable weights;  // (..., T, S), as the softmax made them, before dropout: rows add up to 1
 };
 
-// The mask and causality as one: bool, true = hidden. Undefined if nothing is.
-inline Tensor hidden_positions(const AttentionOptions& options, std::int64_t T, std::int64_t S) {
-  if (options.mask.defined())
-    check(options.mask.dtype() == DType::boolean, "scaled_dot_product_attention",
-          "the mask must be bool (true = may attend), got {}", name_of(options.mask.dtype()));
-  if (!options.causal) return options.mask.defined() ? logical_not(options.mask) : Tensor();
-  const Tensor past = tril_mask(T, S);
-  return logical_not(options.mask.defined() ? logical_and(options.mask, past) : past);
+namespace detail {
+
+// scores with the mask applied: -inf where it is false or -inf, plus what it adds. What stood at a hidden place has no
+// influence, even if it was NaN.
+inline Variable masked_scores(const Variable& scores, const Tensor& mask) {
+  constexpr double kHidden = -std::numeric_limits<double>::infinity();
+  if (mask.dtype() == DType::boolean) return masked_fill(scores, logical_not(mask), kHidden);
+  return masked_fill(scores + Variable(mask.to(scores.dtype())), eq(mask, kHidden), kHidden);
 }
 
-// weights = softmax(q k^T * scale, hidden scores -inf),   out = dropout(weights) v
+}  // namespace detail
+
+// weights = softmax(q k^T * scale + mask, hidden scores -inf),   out = dropout(weights) v
 // q: (..., T, D)   k: (..., S, D)   v: (..., S, E)   ->   out: (..., T, E); usually (B, H, T, D), leading axes
 // broadcast. Written in elementary ops, so their backward passes are its own.
 //
@@ -57,11 +63,12 @@ inline Attention scaled_dot_product_attention(const Variable& q, const Variable&
   // The scale keeps the variance of a score at that of one product, however wide the head is.
   const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(q.dim(-1))));
   Variable scores = matmul(q, transpose(k)) * scale;
-  const Tensor hidden = hidden_positions(options, q.dim(-2), k.dim(-2));
-  if (hidden.defined()) {
-    check(broadcast_shapes(kOp, hidden.shape(), scores.shape()) == scores.shape(), kOp,
-          "the mask does not broadcast to the scores: {} and {}", hidden.shape(), scores.shape());
-    scores = masked_fill(scores, hidden, -std::numeric_limits<double>::infinity());
+  const Tensor mask =
+      combine_masks(options.mask, options.causal ? tril_mask(q.dim(-2), k.dim(-2)) : Tensor());
+  if (mask.defined()) {
+    check(broadcast_shapes(kOp, mask.shape(), scores.shape()) == scores.shape(), kOp,
+          "the mask does not broadcast to the scores: {} and {}", mask.shape(), scores.shape());
+    scores = detail::masked_scores(scores, mask);
   }
   const Variable weights = softmax(scores);
   Variable out = matmul(dropout(weights, options.dropout), v);

@@ -8,11 +8,12 @@
 #include "nn/block.h"
 #include "nn/embedding.h"
 #include "tensor/views.h"
-#include "tests/autograd/op_testing.h"
+#include "tests/nn/layer_testing.h"
 
 namespace minigpt {
 namespace {
 
+using testing::check_layer_gradients;
 using testing::difference;
 using testing::random;
 
@@ -20,21 +21,6 @@ std::vector<std::string> names_of(const std::vector<NamedParameter>& parameters)
   std::vector<std::string> names;
   for (const NamedParameter& p : parameters) names.push_back(p.name);
   return names;
-}
-
-// The gradients of a layer's input and of all its parameters agree with finite differences.
-template <class M, class Forward>
-void check_layer_gradients(M& layer, const Shape& input, const Forward& forward) {
-  convert_parameters(layer, DType::f64);
-  stamp_paths(layer);
-  std::vector<Variable> all = {Variable(random(input, 11), true)};
-  for (const NamedParameter& p : named_parameters(layer)) all.push_back(p.variable);
-  const GradcheckResult result =
-      gradcheck([&](const std::vector<Variable>& v) { return forward(v[0]); }, all);
-  CHECK_MESSAGE(result.ok, result.str());
-  std::int64_t elements = 0;
-  for (const Variable& v : all) elements += v.numel();
-  CHECK(result.checked == elements);
 }
 
 TEST_CASE("Linear: y = x W^T + b, for any leading axes; the bias may be absent") {

@@ -70,6 +70,32 @@ TEST_CASE("attention: derivatives with every combination of options") {
   check_derivatives(attend({}), inputs(1, 2, 2, 4, 3));  // cross attention: 2 queries, 4 keys
 }
 
+TEST_CASE("attention: a float mask is added to the scores, and -inf hides as false does") {
+  constexpr double kHidden = -std::numeric_limits<double>::infinity();
+  const std::vector<Variable> in = inputs(2, 2, 3, 3, 2);
+  for (bool causal : {false, true}) {
+    CAPTURE(causal);
+    AttentionOptions as_bool, as_float, penalty;
+    as_bool.causal = as_float.causal = penalty.causal = causal;
+    as_bool.mask = may_attend({true, false, true, true, true, false}, {2, 1, 1, 3});
+    as_float.mask = Tensor::from<float>({0, -INFINITY, 0, 0, 0, -INFINITY}, {2, 1, 1, 3});
+    check_agree(attend(as_float), attend(as_bool), in, 0);
+    // Another one for each head, with a key that is hidden from the first query.
+    penalty.mask = random({2, 3, 3}, 9);
+    slice(slice(penalty.mask, 1, 0, 1), 2, 1, 2).fill_(kHidden);
+    check_derivatives(attend(penalty), in);
+    check_layouts(attend(penalty), in);
+    const Tensor w = scaled_dot_product_attention(in[0], in[1], in[2], penalty).weights.value();
+    CHECK(w.at({0, 0, 0, 1}) == 0);
+    CHECK(w.at({1, 1, 0, 1}) == 0);
+  }
+  // log 2 doubles the odds.
+  AttentionOptions twice;
+  twice.mask = Tensor::from<double>({std::log(2.0), 0}, {2});
+  const Variable q(zeros({1, 2}, DType::f64)), k(zeros({2, 2}, DType::f64));
+  CHECK(scaled_dot_product_attention(q, k, k, twice).weights.value().at({0, 0}) == doctest::Approx(2.0 / 3));
+}
+
 TEST_CASE("attention: the weights can be differentiated too") {
   check_derivatives(
       [](const std::vector<Variable>& v) { return scaled_dot_product_attention(v[0], v[1], v[1]).weights; },
@@ -124,10 +150,12 @@ TEST_CASE("attention: no position sees the future, in value or in gradient (M-04
 
 TEST_CASE("attention: a row that may attend to nothing is 0 throughout, and disturbs no other row (M-01)") {
   // Causal, and position 0 is padding: query 0 has nothing left.
-  AttentionOptions padded, causal_only;
-  padded.causal = causal_only.causal = true;
+  AttentionOptions padded, added;
+  padded.causal = added.causal = true;
   padded.mask = may_attend({false, true, true}, {1, 1, 1, 3});
+  added.mask = Tensor::from<double>({-INFINITY, 0, 0}, {1, 1, 1, 3});
   const std::vector<Variable> in = inputs(1, 1, 3, 3, 2);
+  check_agree(attend(added), attend(padded), in, 0);
   const Attention a = scaled_dot_product_attention(in[0], in[1], in[2], padded);
   CHECK(difference(slice(a.out.value(), 2, 0, 1), zeros({1, 1, 1, 2}, DType::f64)) == 0);
   CHECK(difference(slice(a.weights.value(), 2, 0, 1), zeros({1, 1, 1, 3}, DType::f64)) == 0);
@@ -154,8 +182,10 @@ TEST_CASE("attention: hidden scores may hold NaN; visible ones are not hidden (M
   Tensor k = random({1, 1, 2, 2}, 2);
   slice(k, 2, 1, 2).fill_(std::numeric_limits<double>::quiet_NaN());
   const Variable q = leaf({1, 1, 2, 2}, 1), keys(k), v = leaf({1, 1, 2, 2}, 3);
-  AttentionOptions first_only;
+  AttentionOptions first_only, added;
   first_only.mask = may_attend({true, false}, {2});
+  added.mask = Tensor::from<double>({0, -INFINITY}, {2});
+  CHECK(all_finite(scaled_dot_product_attention(q, keys, v, added).out.value()));
   CHECK(all_finite(scaled_dot_product_attention(q, keys, v, first_only).out.value()));
   CHECK(std::isnan(scaled_dot_product_attention(q, keys, v).out.value().at({0, 0, 0, 0})));
 }
@@ -177,7 +207,7 @@ TEST_CASE("attention: errors name what does not fit") {
   CHECK_THROWS_AS(scaled_dot_product_attention(q, leaf({1, 1, 3, 4}, 2), leaf({1, 1, 2, 4}, 3)), Error);
   CHECK_THROWS_AS(scaled_dot_product_attention(leaf({4}, 1), q, q), Error);
   AttentionOptions options;
-  options.mask = ones({2, 2}, DType::f64);  // not bool
+  options.mask = ones({2, 2}, DType::i32);  // neither bool nor floating
   CHECK_THROWS_AS(scaled_dot_product_attention(q, q, q, options), Error);
   options.mask = may_attend({true, true, true}, {3});
   CHECK_THROWS_AS(scaled_dot_product_attention(q, q, q, options), Error);
