@@ -34,7 +34,7 @@ std::vector<HeadReport> analyse_heads(const Gpt& model, std::span<const TokenKin
                                       std::span<const std::vector<std::int32_t>> texts,
                                       const HeadAnalysisOptions& options = {});
 
-// What a head does, in plain words: the pattern with the largest lift if that is at least 0.35,
+// What a head does, in plain words: the pattern with the largest lift if that is at least 0.25,
 //   "itself", "previous character", "N characters back", "sink on the first character", "same character earlier",
 //   "what followed earlier" (induction), "line ends", "punctuation", "blanks"
 // and else

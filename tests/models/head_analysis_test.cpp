@@ -57,7 +57,7 @@ TEST_CASE("head analysis: a model built by hand has the heads it was built with"
   CHECK(mean_distance(heads, 0) == doctest::Approx(2.5));
 }
 
-TEST_CASE("head analysis: a type needs a lift of 0.35; the largest one names it") {
+TEST_CASE("head analysis: a type needs a lift of 0.25; the largest one names it") {
   HeadScores s;
   s.offset.resize(4);
   s.entropy.add(0.5, 1);
@@ -68,7 +68,7 @@ TEST_CASE("head analysis: a type needs a lift of 0.35; the largest one names it"
   CHECK(head_type(s) == "broad");
   s.local.add(0.8, 0.2);
   CHECK(head_type(s) == "the last few characters");
-  s.offset[3].add(0.4, 0);
+  s.offset[3].add(0.3, 0);
   CHECK(head_type(s) == "3 characters back");
   s.line_end.add(0.5, 0);
   CHECK(head_type(s) == "line ends");
