@@ -71,7 +71,7 @@ std::string read_file(const fs::path& path) {
   return read_whole<std::string>(descriptor.get(), size, path, "read_file");
 }
 
-void write_file_atomically(const fs::path& path, std::span<const std::byte> content) {
+void write_file_atomically(const fs::path& path, const std::vector<std::span<const std::byte>>& pieces) {
   constexpr std::string_view kOp = "write_file";
   fs::path target = path;
   if (const int error = detail::follow_links(target))
@@ -89,8 +89,9 @@ void write_file_atomically(const fs::path& path, std::span<const std::byte> cont
   Temporary fresh;
   if (const int error = fresh.create(parent, Temporary::Kind::file))
     detail::fail_run(kOp, path, "can't create a file beside it", error);
-  if (const int error = detail::write_all(fresh.descriptor(), content))
-    detail::fail_run(kOp, path, "can't write", error);
+  for (const std::span<const std::byte> piece : pieces)
+    if (const int error = detail::write_all(fresh.descriptor(), piece))
+      detail::fail_run(kOp, path, "can't write", error);
   if (exists && ::fchmod(fresh.descriptor(), old.st_mode & 07777) != 0)
     detail::fail_run(kOp, path, "can't set the permissions", errno);
   // Before the rename: otherwise a power cut could leave the new name with content that never reached the disk.
@@ -102,6 +103,10 @@ void write_file_atomically(const fs::path& path, std::span<const std::byte> cont
   // The rename itself is an entry of the directory and reaches the disk with it.
   if (const int error = detail::sync_path(parent))
     detail::fail_run(kOp, parent, "can't flush to the disk", error);
+}
+
+void write_file_atomically(const fs::path& path, std::span<const std::byte> content) {
+  write_file_atomically(path, std::vector<std::span<const std::byte>>{content});
 }
 
 void write_file_atomically(const fs::path& path, std::string_view content) {

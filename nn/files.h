@@ -23,6 +23,9 @@ std::string read_file(const std::filesystem::path& path);
 // Replaces the content of `path`, or creates it. A symbolic link stays, and the file it points to is
 // replaced. An existing file keeps its permissions. Throws RunError with path and reason (disk full, no
 // permission, ...); the old content is then untouched and the temporary file is gone.
+// `pieces` are written one after the other.
+void write_file_atomically(const std::filesystem::path& path,
+                           const std::vector<std::span<const std::byte>>& pieces);
 void write_file_atomically(const std::filesystem::path& path, std::span<const std::byte> content);
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 

@@ -74,10 +74,9 @@ class SafetensorsFile {
 // the same calls give the same bytes.
 class SafetensorsWriter {
  public:
-  // Adds a tensor from its little-endian bytes, which are copied. Throws Error if the name is taken, is
+  // Adds a tensor from its little-endian bytes. Throws Error if the name is taken, is
   // "__metadata__" or is not UTF-8, the dtype is unknown, or the shape does not fit the number of bytes.
-  void add(std::string name, std::string dtype, std::vector<std::int64_t> shape,
-           std::span<const std::byte> data);
+  void add(std::string name, std::string dtype, std::vector<std::int64_t> shape, std::vector<std::byte> data);
 
   // Adds a tensor from its elements: float -> F32, double -> F64, int32 -> I32, bool -> BOOL. Throws as
   // above.
@@ -102,6 +101,9 @@ class SafetensorsWriter {
     std::vector<std::int64_t> shape;
     std::vector<std::byte> data;
   };
+  // The file in pieces: the header, which is made in `start`, and the data of each tensor.
+  std::vector<std::span<const std::byte>> pieces(std::vector<std::byte>& start) const;
+
   std::vector<Tensor> tensors_;
   std::map<std::string, std::string> metadata_;
 };

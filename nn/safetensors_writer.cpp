@@ -52,7 +52,7 @@ struct Stored<bool> {
 }  // namespace
 
 void SafetensorsWriter::add(std::string name, std::string dtype, std::vector<std::int64_t> shape,
-                            std::span<const std::byte> data) {
+                            std::vector<std::byte> data) {
   // Everything is refused here, in the call that brings it, and not later when the file is made.
   json_string(name, "the name of a tensor");
   const std::string who = "tensor " + detail::quote_name(name);
@@ -62,7 +62,7 @@ void SafetensorsWriter::add(std::string name, std::string dtype, std::vector<std
   const std::uint64_t needed = detail::safetensors_byte_count(dtype, shape, who);
   check(needed == data.size(), kOp, "{}: shape ({}) of dtype {} needs {} bytes, got {}", who,
         fmt::join(shape, ", "), dtype, needed, data.size());
-  tensors_.push_back({std::move(name), std::move(dtype), std::move(shape), {data.begin(), data.end()}});
+  tensors_.push_back({std::move(name), std::move(dtype), std::move(shape), std::move(data)});
 }
 
 template <class T>
@@ -77,7 +77,7 @@ void SafetensorsWriter::add(std::string name, std::vector<std::int64_t> shape, s
       detail::store_little_endian(std::bit_cast<Bits>(values[i]), &data[i * sizeof(Bits)]);
     }
   }
-  add(std::move(name), Stored<T>::kDtype, std::move(shape), data);
+  add(std::move(name), Stored<T>::kDtype, std::move(shape), std::move(data));
 }
 
 template void SafetensorsWriter::add(std::string, std::vector<std::int64_t>, std::span<const float>);
@@ -91,7 +91,7 @@ void SafetensorsWriter::set_metadata(std::string key, std::string value) {
   metadata_[std::move(key)] = std::move(value);
 }
 
-std::vector<std::byte> SafetensorsWriter::bytes() const {
+std::vector<std::span<const std::byte>> SafetensorsWriter::pieces(std::vector<std::byte>& start) const {
   // Falling element sizes keep every tensor aligned without gaps, which the format does not allow.
   std::vector<const Tensor*> order;
   std::transform(tensors_.begin(), tensors_.end(), std::back_inserter(order),
@@ -116,16 +116,25 @@ std::vector<std::byte> SafetensorsWriter::bytes() const {
   check(header.size() <= detail::kMaxHeaderBytes, kOp, "header length is {}, more than the limit {}",
         header.size(), detail::kMaxHeaderBytes);
 
-  std::vector<std::byte> file(8 + header.size() + static_cast<std::size_t>(position));
-  detail::store_little_endian(static_cast<std::uint64_t>(header.size()), file.data());
-  auto end =
-      std::transform(header.begin(), header.end(), file.begin() + 8, [](char c) { return std::byte(c); });
-  for (const Tensor* tensor : order) end = std::copy(tensor->data.begin(), tensor->data.end(), end);
+  start.resize(8 + header.size());
+  detail::store_little_endian(static_cast<std::uint64_t>(header.size()), start.data());
+  std::transform(header.begin(), header.end(), start.begin() + 8, [](char c) { return std::byte(c); });
+  std::vector<std::span<const std::byte>> list = {start};
+  for (const Tensor* tensor : order) list.emplace_back(tensor->data);
+  return list;
+}
+
+std::vector<std::byte> SafetensorsWriter::bytes() const {
+  std::vector<std::byte> start, file;
+  for (const std::span<const std::byte> piece : pieces(start))
+    file.insert(file.end(), piece.begin(), piece.end());
   return file;
 }
 
 void SafetensorsWriter::write(const std::filesystem::path& path) const {
-  write_file_atomically(path, bytes());
+  // Not through bytes(): the state of an optimiser is large enough without a copy.
+  std::vector<std::byte> start;
+  write_file_atomically(path, pieces(start));
 }
 
 }  // namespace minigpt

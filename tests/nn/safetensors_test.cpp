@@ -165,10 +165,11 @@ TEST_CASE("C-13: types are converted where no value is lost, and named where the
   // 2^31 - 1, -2^31 and 2^31 in 64 bits.
   const auto int64s =
       bytes_of(std::string_view("\xff\xff\xff\x7f\0\0\0\0\0\0\0\x80\xff\xff\xff\xff\0\0\0\x80\0\0\0\0", 24));
-  writer.add("i64", "I64", {2}, std::span(int64s).first(16));
-  writer.add("i64_large", "I64", {3}, int64s);
-  writer.add("half", "F16", {1}, std::span(int64s).first(2));
-  writer.add("bad_flag", "BOOL", {1}, std::span(int64s).first(1));
+  const auto first = [&](std::ptrdiff_t n) { return Bytes(int64s.begin(), int64s.begin() + n); };
+  writer.add("i64", "I64", {2}, first(16));
+  writer.add("i64_large", "I64", {3}, first(24));
+  writer.add("half", "F16", {1}, first(2));
+  writer.add("bad_flag", "BOOL", {1}, first(1));
   const SafetensorsFile file = parse(writer.bytes());
 
   CHECK(values<float>(file, "f64") ==
