@@ -20,8 +20,8 @@ TEST_CASE("lesson tensors: a write through one view is seen through another; bro
 }
 
 TEST_CASE("lesson gradcheck: attention passes, the deliberate mistake is found") {
-  check_lesson_shows("gradcheck", {"gradcheck passed for 72 elements", "gradcheck failed: input 0",
-                                   "relu, moved both ways = 0.5000"});
+  check_lesson_shows("gradcheck",
+                     {"gradcheck passed for 72 elements", "gradcheck failed: input 0", "= 0.5000"});
 }
 
 TEST_CASE("lesson matmul: every rung gives the same product, and threads the same bits") {
@@ -38,14 +38,12 @@ TEST_CASE("lesson layer-norm: the formula's gradient is the library's") {
   check_lesson_shows(
       "layer-norm",
       {"[-1.0690, -0.5345, 0.0000, 1.6036]",
-       "dx, library (2, 4) [[0.6109, 0.0382, -1.0690, 0.4200], [-0.0086, 0.0258, -0.0200, 0.0029]]",
-       "gradcheck passed"});
+       "(2, 4) [[0.6109, 0.0382, -1.0690, 0.4200], [-0.0086, 0.0258, -0.0200, 0.0029]]", "gradcheck passed"});
 }
 
 TEST_CASE("lesson cross-entropy: the gradient is p - y") {
-  check_lesson_shows("cross-entropy",
-                     {"[[0.6439, 0.2369, 0.0871, 0.0321],", "loss of row 1 = -ln p(b) = 1.4402",
-                      "library (2, 4) [[0.3220, -0.3816, 0.0436, 0.0160],", "= 4.1744", "= 1.3133"});
+  check_lesson_shows("cross-entropy", {"[[0.6439, 0.2369, 0.0871, 0.0321],", "-ln p(b) = 1.4402",
+                                       "[[0.3220, -0.3816, 0.0436, 0.0160],", "= 4.1744", "= 1.3133"});
 }
 
 TEST_CASE("lesson adamw: five steps by hand are the library's") {
@@ -55,7 +53,7 @@ TEST_CASE("lesson adamw: five steps by hand are the library's") {
 TEST_CASE("S27: lesson soft-dictionary: hard look-up is the limit of low temperature") {
   check_lesson_shows("soft-dictionary",
                      {"[0.5421, 0.3782, 0.0492, 0.0304]", "[1.0000, 0.0000, 0.0000, 0.0000]",
-                      "from hard look-up, T = 0.001 = 0.0000", "[2.0000, 2.0000, 3.0585]"});
+                      "T = 0.001 = 0.0000", "[2.0000, 2.0000, 3.0585]"});
   // A query of the reader's choice.
   CHECK(lesson_page("soft-dictionary", false, 3) != lesson_page("soft-dictionary", false, 4));
 }
@@ -63,7 +61,7 @@ TEST_CASE("S27: lesson soft-dictionary: hard look-up is the limit of low tempera
 TEST_CASE("S1, S2: lesson simple-attention") {
   check_lesson_shows("simple-attention", {"[0.9544, 1.4950, 1.4754, 0.8434, 0.7070, 1.0865]",
                                           "[0.1385, 0.2379, 0.2333, 0.1240, 0.1082, 0.1581]",
-                                          "[0.4419, 0.6515, 0.5683]", "sum of the weights = 1.0000"});
+                                          "[0.4419, 0.6515, 0.5683]", "= 1.0000"});
 }
 
 }  // namespace

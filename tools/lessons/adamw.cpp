@@ -103,8 +103,10 @@ void adamw(Page& page) {
   Sgd slow(group_of(by_sgd, 0.019));
   Adam fast(group_of(by_adam, kRate));
   const double sgd_loss = after(100, slow, by_sgd), adam_loss = after(100, fast, by_adam);
-  page.value("loss after 100 steps of SGD, rate 0.019", sgd_loss);
-  page.value("loss after 100 steps of AdamW, rate 0.1", adam_loss);
+  page.value(Text{"loss after 100 steps of SGD, rate 0.019", "SGD 走 100 步后的损失，学习率 0.019"},
+             sgd_loss);
+  page.value(Text{"loss after 100 steps of AdamW, rate 0.1", "AdamW 走 100 步后的损失，学习率 0.1"},
+             adam_loss);
 
   page.heading({"3. The W", "第三步：W 是什么"});
   page.say(
@@ -122,7 +124,7 @@ void adamw(Page& page) {
   after(1, w_adam, decoupled);
   after(1, l2_adam, in_gradient);
   page.matrix("AdamW", decoupled.value());
-  page.matrix("Adam, decay in the gradient", in_gradient.value());
+  page.matrix(Text{"Adam, decay in the gradient", "Adam，衰减加在梯度里"}, in_gradient.value());
   page.say(
       {"In the second line the decay has no effect at all: the first step of Adam has length `rate`, "
        "whatever is in the gradient.",

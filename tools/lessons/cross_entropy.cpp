@@ -28,12 +28,12 @@ void cross_entropy(Page& page) {
   const Tensor p = softmax(logits);
   page.matrix("p = softmax(logits)", p);
   const double first = -std::log(p.at({0, 1})), second = -std::log(p.at({1, 0}));
-  page.value("loss of row 1 = -ln p(b)", first);
-  page.value("loss of row 2 = -ln p(a)", second);
-  page.value("their mean", (first + second) / 2);
+  page.value(Text{"loss of row 1 = -ln p(b)", "第 1 行的损失 = -ln p(b)"}, first);
+  page.value(Text{"loss of row 2 = -ln p(a)", "第 2 行的损失 = -ln p(a)"}, second);
+  page.value(Text{"their mean", "两者的平均"}, (first + second) / 2);
   Variable x(logits, true);
   const Variable loss = cross_entropy(x, targets);
-  page.value("cross_entropy, library", loss.item());
+  page.value(Text{"cross_entropy, library", "程序库的 cross_entropy"}, loss.item());
 
   page.heading({"1. The gradient is p - y", "第一步：梯度就是 p - y"});
   page.say(
@@ -49,7 +49,7 @@ void cross_entropy(Page& page) {
   const Tensor y = Tensor::from<double>({0, 1, 0, 0, 1, 0, 0, 0}, {2, 4});
   page.matrix("(p - y) / 2", (p - y) / 2);
   loss.backward();
-  page.matrix("d loss / d logits, library", x.grad().value());
+  page.matrix(Text{"d loss / d logits, library", "程序库的 d loss / d logits"}, x.grad().value());
   const double apart = max(abs((p - y) / 2 - x.grad().value())).item();
   check(apart < 1e-15, "cross_entropy", "p - y and the library's gradient differ by {}", apart);
   page.say(
@@ -84,9 +84,10 @@ void cross_entropy(Page& page) {
        "什么都不知道的模型给 V 个字符各 1 / V 的概率，损失是 ln "
        "V。每次训练都该从这里起步；起点更高，说明初始权重有问题。"
        "e^loss（困惑度）表示模型好像在几个同样可能的字符之间犹豫；loss / ln 2 是每个字符的比特数。"});
-  page.value("ln 65 (the characters of tiny Shakespeare)", std::log(65.0));
-  page.value("perplexity at a loss of 1.5", std::exp(1.5));
-  page.value("bits per character at a loss of 1.5", 1.5 / std::log(2.0));
+  page.value(Text{"ln 65 (the characters of tiny Shakespeare)", "ln 65（tiny Shakespeare 的字符数）"},
+             std::log(65.0));
+  page.value(Text{"perplexity at a loss of 1.5", "损失为 1.5 时的困惑度"}, std::exp(1.5));
+  page.value(Text{"bits per character at a loss of 1.5", "损失为 1.5 时每字符的比特数"}, 1.5 / std::log(2.0));
 
   page.heading({"4. Large scores", "第四步：分数很大时"});
   page.say(
@@ -97,9 +98,10 @@ void cross_entropy(Page& page) {
        "超出任何浮点数的范围，所以不能照公式直接算。先减去最大的分数，结果不变（分子分母抵消），而指数再也不"
        "会大于 0。"});
   const Tensor large = Tensor::from<float>({1000, 999, 0}, {1, 3});
-  page.matrix("e^x / sum, as written", exp(large) / sum(exp(large), {-1}, true));
-  page.matrix("softmax(x), library", softmax(large));
-  page.value("loss if the second is right",
+  page.matrix(Text{"e^x / sum, as written", "照公式直接算 e^x / 总和"},
+              exp(large) / sum(exp(large), {-1}, true));
+  page.matrix(Text{"softmax(x), library", "程序库的 softmax(x)"}, softmax(large));
+  page.value(Text{"loss if the second is right", "正确答案是第二个时的损失"},
              cross_entropy(Variable(large), Tensor::from<std::int32_t>({1}, {1})).item());
 
   page.exercise(

@@ -107,8 +107,9 @@ void gradcheck(Page& page) {
        "0。两者都没错：那里本来就没有斜率。测试用的输入要避开折角。"});
   Variable zero(Tensor::scalar(0.0), true);
   minigpt::relu(zero).backward();
-  page.value("relu, moved both ways", (std::max(1e-6, 0.0) - std::max(-1e-6, 0.0)) / 2e-6);
-  page.value("relu, backward", zero.grad().item());
+  page.value(Text{"relu, moved both ways", "relu，向两边挪动"},
+             (std::max(1e-6, 0.0) - std::max(-1e-6, 0.0)) / 2e-6);
+  page.value(Text{"relu, backward", "relu，反向传播"}, zero.grad().item());
   page.say({"minigpt gradcheck does all this for every parameter of a small GPT.",
             "命令 minigpt gradcheck 会对一个小 GPT 的每个参数做这样的检验。"});
 

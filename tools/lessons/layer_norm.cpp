@@ -59,15 +59,15 @@ void layer_norm(Page& page) {
   const Tensor g = dy * weight;
   const Tensor dx = (g - mean(g, {-1}, true) - h * mean(g * h, {-1}, true)) / sigma;
   page.matrix("dy", dy);
-  page.matrix("dx, by this formula", dx);
+  page.matrix(Text{"dx, by this formula", "照公式算的 dx"}, dx);
   Variable vx(x, true), vw(weight, true), vb(bias, true);
   const Variable out = layer_norm(vx, vw, vb, kEps);
   BackwardOptions options;
   options.gradient = Variable(dy);
   out.backward(options);
-  page.matrix("dx, library", vx.grad().value());
-  page.matrix("dweight, library", vw.grad().value());
-  page.matrix("dbias, library", vb.grad().value());
+  page.matrix(Text{"dx, library", "程序库的 dx"}, vx.grad().value());
+  page.matrix(Text{"dweight, library", "程序库的 dweight"}, vw.grad().value());
+  page.matrix(Text{"dbias, library", "程序库的 dbias"}, vb.grad().value());
   const double apart = max(abs(dx - vx.grad().value())).item();
   const GradcheckResult checked = minigpt::gradcheck(
       [](const std::vector<Variable>& v) { return layer_norm(v[0], v[1], v[2], kEps); }, {vx, vw, vb});

@@ -6,12 +6,26 @@
 
 #include "models/train_config.h"
 #include "tensor/error.h"
+#include "tools/figures/heat_map.h"
 #include "tools/lessons/text_layout.h"
 
 namespace minigpt::lessons {
 namespace {
 
 constexpr int kColumns = 100;
+
+// "weights = softmax(scores)" -> "weights-softmax-scores".
+std::string file_name(std::string_view label) {
+  std::string name;
+  for (const char c : label) {
+    const bool plain =
+        (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.';
+    if (plain) name += c;
+    if (!plain && !name.empty() && name.back() != '-') name += '-';
+  }
+  while (!name.empty() && name.back() == '-') name.pop_back();
+  return name.empty() ? "figure" : name;
+}
 
 }  // namespace
 
@@ -37,6 +51,9 @@ void Page::heading(Text text) {
 
 void Page::paragraph(std::string_view text) { set_apart(wrap(text, kColumns)); }
 
+void Page::matrix(Text label, const Tensor& x) { matrix(std::string_view(pick(label)), x); }
+void Page::value(Text label, double x) { value(std::string_view(pick(label)), x); }
+
 void Page::matrix(std::string_view label, const Tensor& x) {
   put(fmt::format("{} {}\n{}\n", label, x.shape(), numbers(x, 2)));
 }
@@ -49,11 +66,16 @@ void Page::value(std::string_view label, double x) {
 
 void Page::heat_map(std::string_view label, const Tensor& weights, const std::vector<std::string>& rows,
                     const std::vector<std::string>& columns) {
-  check(weights.rank() == 2 && weights.dim(0) == static_cast<std::int64_t>(rows.size()) &&
-            weights.dim(1) == static_cast<std::int64_t>(columns.size()),
-        "heat_map", "weights {} with {} row and {} column labels", weights.shape(), rows.size(),
-        columns.size());
+  figures::HeatMap map;
+  map.title = label;
+  map.weights = weights;
+  map.row_labels = rows;
+  map.column_labels = columns;
+  const std::string text =
+      figures::heat_map_text(map, options_.colour ? figures::ColourMode::full : figures::ColourMode::none);
   matrix(label, weights);
+  set_apart(text.substr(0, text.find_last_not_of('\n') + 1));
+  if (!options_.figures.empty()) figure(file_name(label), figures::heat_map_svg(map));
 }
 
 void Page::figure(std::string_view name, const std::string& svg) {

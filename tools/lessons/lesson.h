@@ -66,10 +66,12 @@ class Page {
   //      [-0.1000,  0.0000]]
   // Four decimals, whole numbers as "2.", scientific notation only where four decimals would show nothing but zeros.
   void matrix(std::string_view label, const Tensor& x);
+  void matrix(Text label, const Tensor& x);
   // "label = 0.9544".
   void value(std::string_view label, double x);
-  // Who attends to whom: weights (queries, keys) with a label per row and column, as colours in the terminal; and as
-  // LABEL.svg where figures are wanted. Throws Error if labels and shape do not fit.
+  void value(Text label, double x);
+  // Who attends to whom: weights (queries, keys) with a label per row and column, as numbers and as a picture in the
+  // terminal; and, where figures are wanted, as an SVG file named after the label. Throws Error if labels and shape do not fit.
   void heat_map(std::string_view label, const Tensor& weights, const std::vector<std::string>& rows,
                 const std::vector<std::string>& columns);
   // Writes NAME.svg into the folder of figures; without one, a line says how to get it. Throws RunError if the file cannot be

@@ -12,48 +12,10 @@
 #include "tools/bench/clock.h"
 #include "tools/bench/peak.h"
 #include "tools/lessons/lessons.h"
+#include "tools/lessons/plain_matmul.h"
 
 namespace minigpt::lessons {
 namespace {
-
-constexpr std::int64_t kN = 512;
-constexpr double kOperations = 2.0 * kN * kN * kN;
-
-// C = A B, the definition: c[i][j] = sum over p of a[i][p] * b[p][j].
-void naive(const float* a, const float* b, float* c) {
-  for (std::int64_t i = 0; i < kN; ++i)
-    for (std::int64_t j = 0; j < kN; ++j) {
-      float total = 0;
-      for (std::int64_t p = 0; p < kN; ++p) total += a[i * kN + p] * b[p * kN + j];
-      c[i * kN + j] = total;
-    }
-}
-
-// The same products in another order: the innermost loop now walks along a row of B and a row of C.
-void reordered(const float* a, const float* b, float* c) {
-  std::fill(c, c + kN * kN, 0.0F);
-  for (std::int64_t i = 0; i < kN; ++i)
-    for (std::int64_t p = 0; p < kN; ++p)
-      for (std::int64_t j = 0; j < kN; ++j) c[i * kN + j] += a[i * kN + p] * b[p * kN + j];
-}
-
-// A tile of 4 rows and 16 columns of C stays in registers while p runs over a block of 128, whose 128 x 16 numbers of B (8 kB)
-// stay in the nearest cache for all rows.
-void blocked(const float* a, const float* b, float* c) {
-  constexpr std::int64_t kRows = 4, kColumns = 16, kDepth = 128;
-  std::fill(c, c + kN * kN, 0.0F);
-  for (std::int64_t p0 = 0; p0 < kN; p0 += kDepth)
-    for (std::int64_t j0 = 0; j0 < kN; j0 += kColumns)
-      for (std::int64_t i0 = 0; i0 < kN; i0 += kRows) {
-        float tile[kRows][kColumns] = {};
-        for (std::int64_t p = p0; p < p0 + kDepth; ++p)
-          for (std::int64_t i = 0; i < kRows; ++i)
-            for (std::int64_t j = 0; j < kColumns; ++j)
-              tile[i][j] += a[(i0 + i) * kN + p] * b[p * kN + j0 + j];
-        for (std::int64_t i = 0; i < kRows; ++i)
-          for (std::int64_t j = 0; j < kColumns; ++j) c[(i0 + i) * kN + j0 + j] += tile[i][j];
-      }
-}
 
 Tensor random_matrix(Generator& rng) {
   Tensor t = Tensor::empty({kN, kN});
@@ -129,21 +91,24 @@ void matmul(Page& page) {
   page.say(
       {"- : this processor does not have these instructions. The last rung is held against the peak of all "
        "its threads together.\n"
-       "naive: B is read down its columns, so every number comes from another line of the cache.\n"
+       "naive, reordered and blocked are in tools/lessons/plain_matmul.h. naive: B is read down its columns, "
+       "so every number comes from another line of the cache.\n"
        "loops reordered: the compiler sees neighbours in the innermost loop, and handles 4 at once.\n"
        "blocked: a tile of C stays in registers, a strip of B in the cache; memory is hardly touched.\n"
        "library: the same idea, with A and B copied into the order in which they are read "
        "(tensor/kernels/gemm_tile.h). The code "
        "is written once and compiled for each instruction set: 8 numbers per instruction with AVX2, 16 with "
        "AVX-512, where one "
-       "instruction multiplies and adds. The error differs because sums are rounded in another order.",
+       "instruction multiplies and adds; scalar handles one at a time, and defines what the others have to "
+       "compute. The error differs because sums are rounded in another order.",
        "“-”表示这台处理器没有这种指令。最后一级对比的是所有线程合起来的峰值。\n"
-       "naive：沿着列读 B，每个数都来自缓存里不同的一行。\n"
+       "前三种写法见 tools/lessons/plain_matmul.h。naive：沿着列读 B，每个数都来自缓存里不同的一行。\n"
        "loops reordered：最内层循环访问相邻的数，编译器一次处理 4 个。\n"
        "blocked：C 的一小块留在寄存器里，B 的一条留在缓存里，几乎不碰内存。\n"
        "library：同样的想法，再把 A 和 B 按读取的顺序重新摆放（tensor/kernels/gemm_tile.h）。代码只写一遍，"
        "为每种指令集各编译一次：AVX2 一条指令处理 8 个数，AVX-512 处理 16 "
-       "个，乘和加一条指令完成。误差略有不同，是因为求和的顺序不同。"});
+       "个，乘和加一条指令完成；scalar "
+       "一次只处理一个数，它规定了其他版本应当算出什么。误差略有不同，是因为求和的顺序不同。"});
   page.say({"The instruction set is chosen when the program starts, and can be lowered: MINIGPT_ISA=avx2 "
             "minigpt ...; here: {}. Threads "
             "divide C among them and never split a sum, so their number does not change a single bit:",
@@ -157,7 +122,8 @@ void matmul(Page& page) {
     const ScopedNumThreads three(3);
     library(c.mutable_data<float>());
   }
-  page.value("largest difference between 1 and 3 threads", max(abs(c - once)).item());
+  page.value(Text{"largest difference between 1 and 3 threads", "1 个线程与 3 个线程的最大差别"},
+             max(abs(c - once)).item());
 
   page.exercise({"How many billion operations are a product of a (512, 512) and a (512, 512) matrix?",
                  "两个 (512, 512) 的矩阵相乘要多少十亿次运算？"},

@@ -34,7 +34,7 @@ void simple_attention(Page& page) {
        "它的向量就是“查询”（query），拿它和每一个词做点积。"});
   const Tensor query = select(x, 0, 1);      // (3)
   const Tensor scores_2 = matmul(x, query);  // (6, 3) x (3) -> (6)
-  page.matrix("scores of word 2", scores_2);
+  page.matrix(Text{"scores of word 2", "第 2 个词的分数"}, scores_2);
 
   page.heading({"2. Weights: positive numbers that add up to 1", "第二步：权重——都是正数，加起来等于 1"});
   page.say(
@@ -43,17 +43,17 @@ void simple_attention(Page& page) {
        "positive, and then divides by the sum.",
        "直接用分数除以总和也能得到权重，但分数为负时就不行了。softmax 先取 e "
        "的分数次方（永远为正），再除以总和。"});
-  page.matrix("scores / sum", scores_2 / sum(scores_2, {-1}, true));
+  page.matrix(Text{"scores / sum", "分数 / 总和"}, scores_2 / sum(scores_2, {-1}, true));
   const Tensor weights_2 = softmax(scores_2);
   page.matrix("softmax(scores)", weights_2);
-  page.value("sum of the weights", sum(weights_2).item());
+  page.value(Text{"sum of the weights", "权重之和"}, sum(weights_2).item());
 
   page.heading({"3. Context: the weighted mean", "第三步：上下文——加权平均"});
   page.say(
       {"Each word's vector times its weight, all added up: one row of weights times the matrix of words.",
        "每个词向量乘上自己的权重，再全部相加：也就是一行权重乘以词向量矩阵。"});
   const Tensor context_2 = matmul(weights_2, x);  // (6) x (6, 3) -> (3)
-  page.matrix("context vector of word 2", context_2);
+  page.matrix(Text{"context vector of word 2", "第 2 个词的上下文向量"}, context_2);
 
   page.heading({"4. All words at once", "第四步：所有词一起算"});
   page.say(
@@ -67,7 +67,7 @@ void simple_attention(Page& page) {
   page.matrix("scores = x x^T", scores);
   const Tensor weights = softmax(scores);  // (6, 6), each row sums to 1
   page.heat_map("weights = softmax(scores)", weights, example_tokens(), example_tokens());
-  page.matrix("row sums", sum(weights, {-1}));
+  page.matrix(Text{"row sums", "每行之和"}, sum(weights, {-1}));
   const Tensor context = matmul(weights, x);  // (6, 6) x (6, 3) -> (6, 3)
   page.matrix("context = weights x", context);
   page.say(

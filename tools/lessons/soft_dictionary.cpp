@@ -43,8 +43,8 @@ void soft_dictionary(Page& page) {
   const std::vector<std::string> names = {"cat", "dog", "car", "bus"};
   const Tensor keys = Tensor::from<double>({1.0, -0.8, 1.0, -0.2, -1.0, 0.2, -1.0, 1.0}, {4, 2});
   const Tensor values = Tensor::from<double>({4, 0, 0.004, 4, 0, 0.03, 0, 4, 1.2, 0, 4, 11}, {4, 3});
-  page.matrix("keys (cat, dog, car, bus)", keys);
-  page.matrix("values (legs, wheels, tonnes)", values);
+  page.matrix(Text{"keys (cat, dog, car, bus)", "键（cat 猫、dog 狗、car 轿车、bus 公交车）"}, keys);
+  page.matrix(Text{"values (legs, wheels, tonnes)", "值（腿、轮子、吨）"}, values);
 
   page.heading({"1. Hard look-up", "第一步：死板的查找"});
   Tensor query = Tensor::from<double>({0.9, -0.6}, {2});
@@ -65,7 +65,7 @@ void soft_dictionary(Page& page) {
   page.matrix("scores = keys query", scores);
   const auto best = static_cast<std::int64_t>(argmax(scores).item());
   page.line("  {}: {}", page.chinese() ? "最合适的键" : "best key", names[static_cast<std::size_t>(best)]);
-  page.matrix("its value", select(values, 0, best));
+  page.matrix(Text{"its value", "它的值"}, select(values, 0, best));
 
   page.heading({"2. Soft look-up", "第二步：柔和的查找"});
   page.say(
@@ -82,14 +82,14 @@ void soft_dictionary(Page& page) {
     select(answers, 0, i).copy_(look_up(Variable(query), keys, values, temperatures[i]).value());
   }
   page.heat_map("weights", weights, {"T=100", "T=1", "T=0.1", "T=0.001"}, names);
-  page.matrix("answers (legs, wheels, tonnes)", answers);
+  page.matrix(Text{"answers (legs, wheels, tonnes)", "答案（腿、轮子、吨）"}, answers);
   page.say(
       {"At a high temperature everything counts alike: the answer is the plain mean of the values. At a low "
        "one the best key takes all: hard "
        "look-up is the limit of soft look-up.",
        "温度很高时人人有份，答案就是所有值的平均；温度很低时赢家通吃——死板的查找正是柔和查找的极限。"});
-  page.matrix("mean of the values", mean(values, {0}));
-  page.value("largest difference from hard look-up, T = 0.001",
+  page.matrix(Text{"mean of the values", "所有值的平均"}, mean(values, {0}));
+  page.value(Text{"largest difference from hard look-up, T = 0.001", "与死板查找的最大差别，T = 0.001"},
              max(abs(select(answers, 0, 3) - select(values, 0, best))).item());
 
   page.heading({"3. Why soft?", "第三步：为什么要柔和？"});
@@ -106,8 +106,8 @@ void soft_dictionary(Page& page) {
     select(look_up(q, keys, values, temperature), 0, 0).backward();
     return q.grad().value();
   };
-  page.matrix("d legs / d query, T = 1", slope(1));
-  page.matrix("d legs / d query, T = 0.001", slope(0.001));
+  page.matrix(Text{"d legs / d query, T = 1", "d 腿 / d 查询，T = 1"}, slope(1));
+  page.matrix(Text{"d legs / d query, T = 0.001", "d 腿 / d 查询，T = 0.001"}, slope(0.001));
   page.say(
       {"In a transformer every word is all three: it asks (query), it is found (key), and it answers "
        "(value). The three vectors come from the "
