@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 
 #include "tools/arguments.h"
 #include "tools/commands.h"
@@ -61,6 +62,13 @@ int run(const Options& o) {
     return 0;
   }
   const lessons::Lesson& lesson = lessons::find_lesson(o.name);
+  if (!o.figures.empty()) {
+    // Said before the lesson computes for a minute.
+    std::error_code error;
+    std::filesystem::create_directories(o.figures, error);
+    check(std::filesystem::is_directory(o.figures, error), "figures",
+          "{}: is not a folder and cannot be made one", o.figures);
+  }
   apply_threads(o.threads);
   lessons::Page page(options);
   lesson.run(page);

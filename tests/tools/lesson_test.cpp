@@ -42,6 +42,8 @@ TEST_CASE("lesson: bad input is answered with one line, and exit code 2") {
   refuses("lesson zzzzzzzzz", "there is no lesson 'zzzzzzzzz'; see minigpt lesson");
   refuses("lesson simple-attention --seed x", "--seed: 'x' is not a whole number");
   refuses("lesson simple-attention --lang zg", "--lang: 'zg' is not one of en | zh; did you mean zh?");
+  desk.write("file", "");
+  refuses("lesson simple-attention --figures file", "file: is not a folder");
   refuses("lesson simple-attention --colour alway", "did you mean always?");
   CHECK(contains(desk.run("lesson gradcheck").out, "gradcheck passed"));  // not the command of that name
   refuses("lesson simple-attention simple-attention", "no argument 'simple-attention' for lesson");
@@ -51,6 +53,14 @@ TEST_CASE("lesson: what is not a terminal gets no colours, unless asked for") {
   const Desk desk;
   CHECK_FALSE(contains(desk.run("lesson simple-attention").out, "\x1b["));
   CHECK(contains(desk.run("lesson simple-attention --colour always").out, "\x1b["));
+}
+
+TEST_CASE("lesson: --figures writes the heat map as SVG") {
+  const Desk desk;
+  const Outcome run = desk.run("lesson simple-attention --figures new/folder");
+  CHECK_MESSAGE(run.code == 0, run.text());
+  CHECK(contains(run.out, "new/folder/weights-softmax-scores.svg"));
+  CHECK(desk.read("new/folder/weights-softmax-scores.svg").starts_with("<svg"));
 }
 
 TEST_CASE("lesson: a wrong answer in an exercise is found, unless another seed was asked for") {

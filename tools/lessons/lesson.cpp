@@ -84,8 +84,6 @@ void Page::figure(std::string_view name, const std::string& svg) {
                 "（加上 --figures 目录，这里会画成 目录/{}.svg。）"},
                name);
   const std::filesystem::path folder(options_.figures), path = folder / (std::string(name) + ".svg");
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
   std::ofstream file(path, std::ios::binary);
   file << svg;
   file.close();

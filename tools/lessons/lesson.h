@@ -28,7 +28,7 @@ struct PageOptions {
   bool chinese = false;
   bool answers = false;            // print the answers to the exercises
   bool colour = false;             // the reader's terminal shows colours
-  std::string figures;             // folder for SVG figures, "" for none
+  std::string figures;             // existing folder for SVG figures, "" for none
   std::string* capture = nullptr;  // receives the page in place of standard output (tests)
 };
 
