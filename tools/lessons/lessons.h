@@ -17,5 +17,15 @@ void adamw(Page& page);
 // Attention.
 void soft_dictionary(Page& page);
 void simple_attention(Page& page);
+void trainable_attention(Page& page);
+void attention_classes(Page& page);
+void causal_mask(Page& page);
+void attention_dropout(Page& page);
+void causal_attention(Page& page);
+void multi_head(Page& page);
+void masks_when_writing(Page& page);
+void cross_attention(Page& page);
+void padding(Page& page);
+void block(Page& page);
 
 }  // namespace minigpt::lessons
