@@ -6,7 +6,9 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "models/text_file.h"
 #include "tools/arguments.h"
+#include "tools/builtin_text.h"
 #include "tools/commands.h"
 #include "tools/lessons/lesson.h"
 #include "tools/lessons/text_layout.h"
@@ -15,7 +17,7 @@ namespace minigpt::tools {
 namespace {
 
 struct Options {
-  std::string name, language = "en", colour = "auto", figures;
+  std::string name, language = "en", colour = "auto", figures, model, text;
   bool answers = false;
   TextOption seed, threads;
 };
@@ -56,6 +58,9 @@ int run(const Options& o) {
   options.answers = o.answers;
   options.colour = colour_wanted(o.colour);
   options.figures = o.figures;
+  options.model = o.model;
+  const std::string own_text = o.text.empty() ? "" : read_file(o.text, "lesson");
+  options.text = o.text.empty() ? builtin_text() : std::string_view(own_text);
   if (o.seed.given()) options.seed = seed_or_fresh(o.seed);
   if (o.name.empty()) {
     list(options.chinese);
@@ -91,6 +96,12 @@ Command add_lesson(CLI::App& app) {
   app.add_option("--lang", o->language, "en or zh")->type_name("NAME")->capture_default_str();
   app.add_flag("--answers", o->answers, "print the answers to the exercises");
   app.add_option("--figures", o->figures, "write figures as SVG files into this folder")->type_name("DIR");
+  app.add_option("--model", o->model,
+                 "a trained model, for lessons that look into one; else they train a small one")
+      ->type_name("DIR");
+  app.add_option("--text", o->text,
+                 "what small models learn from, and are looked at on [minigpt's source code]")
+      ->type_name("FILE");
   app.add_option("--colour,--color", o->colour, "auto, always or never")
       ->type_name("NAME")
       ->capture_default_str();

@@ -26,9 +26,12 @@ struct Text {
 struct PageOptions {
   std::optional<std::uint64_t> seed;  // in place of the lesson's own
   bool chinese = false;
-  bool answers = false;            // print the answers to the exercises
-  bool colour = false;             // the reader's terminal shows colours
-  std::string figures;             // existing folder for SVG figures, "" for none
+  bool answers = false;   // print the answers to the exercises
+  bool colour = false;    // the reader's terminal shows colours
+  std::string figures;    // existing folder for SVG figures, "" for none
+  std::string model;      // folder of a trained model, where a lesson would train a small one; "" for none
+  std::string_view text;  // UTF-8, what small models learn from
+  bool quick = false;     // small sizes and few steps: everything is shown, nothing is learnt (tests)
   std::string* capture = nullptr;  // receives the page in place of standard output (tests)
 };
 
@@ -43,6 +46,10 @@ class Page {
   std::uint64_t seed_or(std::uint64_t own) const { return seed.value_or(own); }
   bool chinese() const { return options_.chinese; }
   bool colour() const { return options_.colour; }
+  const std::string& model() const { return options_.model; }
+  std::string_view text() const { return options_.text; }
+  bool quick() const { return options_.quick; }
+  bool figures_wanted() const { return !options_.figures.empty(); }
 
   void heading(Text text);
   // A paragraph.

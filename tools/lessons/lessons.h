@@ -28,4 +28,11 @@ void cross_attention(Page& page);
 void padding(Page& page);
 void block(Page& page);
 
+// What it costs, and what a trained model does with it.
+void head_count(Page& page);
+void scaling(Page& page);
+void attention_cost(Page& page);
+void heat_map(Page& page);
+void head_patterns(Page& page);
+
 }  // namespace minigpt::lessons
