@@ -5,24 +5,8 @@
 #include "nn/attention/scaled_dot_product_attention.h"
 
 namespace minigpt {
-namespace {
 
-// What each block of the model was given: the output of the module before it.   L tensors of (B, T, C)
-std::vector<Tensor> block_inputs(const Gpt& model, const Tensor& tokens) {
-  const Gpt::Transformer& t = model.transformer;
-  std::vector<Tensor> inputs(t.h.size());
-  const std::function<void(const char*, const Variable&)> observe = [&](const char* path,
-                                                                        const Variable& output) {
-    for (std::size_t i = 0; i < t.h.size(); ++i)
-      if (std::string_view(path) == (i == 0 ? t.drop.path : t.h[i - 1].path)) inputs[i] = output.value();
-  };
-  Mode mode;
-  mode.observe = &observe;
-  model.forward(tokens, mode);
-  return inputs;
-}
-
-Tensor weights_of(const Block& block, const Tensor& input) {
+Tensor attention_weights_of(const Block& block, const Tensor& input) {
   const CausalSelfAttention& attn = block.attn;
   const Variable qkv = attn.prepared(block.ln_1.then(attn.c_attn, Variable(input)), 0);  // (B, T, 3C)
   const std::int64_t B = qkv.dim(0), T = qkv.dim(1), C = qkv.dim(2) / 3;
@@ -36,14 +20,29 @@ Tensor weights_of(const Block& block, const Tensor& input) {
       .weights.value();
 }
 
-}  // namespace
+void visit_block_inputs(const Gpt& model, const Tensor& tokens,
+                        const std::function<void(std::int64_t, const Tensor&, const Tensor&)>& visit) {
+  const NoGrad no_grad;
+  const Gpt::Transformer& t = model.transformer;
+  const std::size_t L = t.h.size();
+  std::vector<Tensor> stream(L + 1);  // what goes into each block, and out of the last one
+  const std::function<void(const char*, const Variable&)> observe = [&](const char* path,
+                                                                        const Variable& output) {
+    for (std::size_t i = 0; i <= L; ++i)
+      if (std::string_view(path) == (i == 0 ? t.drop.path : t.h[i - 1].path)) stream[i] = output.value();
+  };
+  Mode mode;
+  mode.observe = &observe;
+  model.forward(tokens, mode);
+  for (std::size_t i = 0; i < L; ++i) visit(static_cast<std::int64_t>(i), stream[i], stream[i + 1]);
+}
 
 void visit_attention_weights(const Gpt& model, const Tensor& tokens,
                              const std::function<void(std::int64_t, const Tensor&)>& visit) {
   const NoGrad no_grad;
-  const std::vector<Tensor> inputs = block_inputs(model, tokens);
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    visit(static_cast<std::int64_t>(i), weights_of(model.transformer.h[i], inputs[i]));
+  visit_block_inputs(model, tokens, [&](std::int64_t layer, const Tensor& input, const Tensor&) {
+    visit(layer, attention_weights_of(model.transformer.h[static_cast<std::size_t>(layer)], input));
+  });
 }
 
 std::vector<Tensor> attention_weights(const Gpt& model, const Tensor& tokens) {

@@ -15,6 +15,14 @@ namespace minigpt {
 void visit_attention_weights(const Gpt& model, const Tensor& tokens,
                              const std::function<void(std::int64_t layer, const Tensor& weights)>& visit);
 
+// Of one block, from its input.   input: (B, T, C)   ->   (B, H, T, T)
+Tensor attention_weights_of(const Block& block, const Tensor& input);
+
+// An ordinary forward pass, and then visit(l, input, output) for each block in turn: (B, T, C) both.
+void visit_block_inputs(
+    const Gpt& model, const Tensor& tokens,
+    const std::function<void(std::int64_t layer, const Tensor& input, const Tensor& output)>& visit);
+
 // The same, all layers at once: L tensors of (B, H, T, T).
 std::vector<Tensor> attention_weights(const Gpt& model, const Tensor& tokens);
 

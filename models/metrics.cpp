@@ -31,14 +31,18 @@ void Stopwatch::step(std::int64_t tokens) {
   ++steps_;
 }
 
-MetricsLog::MetricsLog(const std::filesystem::path& path, std::int64_t from_step, TrainListener& next)
-    : file_(path), next_(next) {
-  file_.keep_lines_while([from_step](std::string_view line) {
+void keep_steps_before(AppendFile& file, std::int64_t from_step) {
+  file.keep_lines_while([from_step](std::string_view line) {
     const auto json = nlohmann::json::parse(line, nullptr, false);
     if (!json.is_object()) return false;
     const auto step = json.find("step");
     return step != json.end() && step->is_number_integer() && step->get<std::int64_t>() < from_step;
   });
+}
+
+MetricsLog::MetricsLog(const std::filesystem::path& path, std::int64_t from_step, TrainListener& next)
+    : file_(path), next_(next) {
+  keep_steps_before(file_, from_step);
   watch_.restart();
 }
 

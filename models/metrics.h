@@ -15,6 +15,9 @@ namespace minigpt {
 std::string json_line(const StepReport& report, double tokens_per_s);
 std::string json_line(const EvalReport& report);
 
+// Cuts a file of such lines off at the first whose "step" is from_step or later (or that is no such line).
+void keep_steps_before(AppendFile& file, std::int64_t from_step);
+
 // Time per token, evaluations and saves left out.
 class Stopwatch {
  public:

@@ -5,6 +5,7 @@
 //   tokenizer.json      the vocabulary
 //   model.safetensors   the weights with the best validation loss so far; what sampling and evaluation use
 //   metrics.jsonl       one line per logged step and per evaluation
+//   watch.jsonl         gradients, weights and layers of watched steps, if they were asked for (models/watch.h)
 //   last/               the newest complete state, to resume from: model.safetensors, optimizer.safetensors, state.json
 //
 // Every save replaces a file or folder in one piece, so a crash leaves the old state or the new one.
@@ -45,6 +46,7 @@ class ModelFolder {
   std::filesystem::path tokenizer() const { return path_ / "tokenizer.json"; }
   std::filesystem::path weights() const { return path_ / "model.safetensors"; }
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
+  std::filesystem::path watch() const { return path_ / "watch.jsonl"; }
   std::filesystem::path last() const { return path_ / "last"; }
 
   // Is there a run that can be resumed?

@@ -107,6 +107,8 @@ StepReport Trainer::update() {
   optimizer_->set_learning_rate(report.learning_rate);
   optimizer_->zero_grad();
   profile_mark("zero_grad");
+  const bool watched = watcher_ && watcher_->due(state_.step);
+  Tensor inputs;
   for (std::int64_t i = 0; i < micro; ++i) {
     dropout_.begin(static_cast<std::uint64_t>(state_.step), static_cast<std::uint32_t>(i));
     Mode mode;
@@ -118,6 +120,7 @@ StepReport Trainer::update() {
     report.loss = loss.item();
     if (!std::isfinite(report.loss))
       stop_not_finite(fmt::format("the loss is {}{}", report.loss, bad_weight()));
+    if (watched && i + 1 == micro) inputs = batch_.inputs.clone();  // the next batch takes its memory
     data_.train_batch(state_.step * micro + i + 1, rng_, batch_);
     profile_mark("next batch");
     (micro == 1 ? loss : loss * (1.0 / static_cast<double>(micro))).backward();
@@ -131,8 +134,14 @@ StepReport Trainer::update() {
         stop_not_finite(fmt::format("the gradient of {} is not finite", p.name));
     stop_not_finite("the gradient norm overflows");
   }
-  optimizer_->step(config_.grad_clip > 0 ? clip_factor(report.grad_norm, config_.grad_clip) : 1.0);
+  const double clip = config_.grad_clip > 0 ? clip_factor(report.grad_norm, config_.grad_clip) : 1.0;
+  const UpdateView view{state_.step, *model_, parameters_, inputs, report.grad_norm, clip};
+  if (watched) watcher_->before_update(view);
+  profile_mark("watching");
+  optimizer_->step(clip);
   profile_mark("optimizer");
+  if (watched) watcher_->after_update(view);
+  profile_mark("watching");
   ++state_.step;
   return report;
 }

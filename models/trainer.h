@@ -39,6 +39,25 @@ class TrainListener {
   virtual void on_save(std::int64_t /*step*/) {}
 };
 
+// What an update is made of, for whoever looks at it.
+struct UpdateView {
+  std::int64_t step;
+  const Gpt& model;
+  const std::vector<NamedParameter>& parameters;  // with their gradients, before clipping
+  const Tensor& inputs;                           // tokens (B, T) of the last micro-batch
+  double grad_norm, clip;                         // gradients are multiplied by `clip` in the update
+};
+
+// Looks at some of the updates of a run, and changes nothing.
+class UpdateWatcher {
+ public:
+  virtual ~UpdateWatcher() = default;
+  virtual bool due(std::int64_t step) const = 0;
+  // Only for steps that are due.
+  virtual void before_update(const UpdateView&) {}
+  virtual void after_update(const UpdateView&) {}
+};
+
 enum class StopReason { finished, interrupted, early_stop };
 
 class Trainer {
@@ -53,6 +72,9 @@ class Trainer {
   void start_from(Gpt& other);
   // Goes on from the folder's last saved state. Throws Error if that does not fit the configuration or the text.
   void resume(const ModelFolder& folder);
+
+  // Shows the updates of later runs to a watcher, which must outlive them; null for none.
+  void set_watcher(UpdateWatcher* watcher) { watcher_ = watcher; }
 
   // Runs until config.steps updates have been made, or `interrupt` becomes true (checked between updates), or early stop.
   // Saves into `folder` (may be null: nothing is written): best weights at evaluations, the whole state every save_every
@@ -87,6 +109,7 @@ class Trainer {
   TokenBatch batch_;  // drawn, not used yet
   TrainState state_;
   const std::atomic<bool>* interrupt_ = nullptr;
+  UpdateWatcher* watcher_ = nullptr;
   std::int64_t saved_step_ = -1;
 };
 

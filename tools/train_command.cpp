@@ -7,6 +7,7 @@
 #include "models/evaluate.h"
 #include "models/ngram.h"
 #include "models/text_file.h"
+#include "models/watch.h"
 #include "nn/files.h"
 #include "tensor/dispatch.h"
 #include "tensor/parallel.h"
@@ -24,7 +25,7 @@ namespace {
 struct Options {
   ConfigOptions config;
   TrainRequest request;
-  TextOption log_every, threads;
+  TextOption log_every, threads, watch;
   bool json = false;
 };
 
@@ -79,7 +80,7 @@ void print_end(const TrainSetup& setup, Trainer& trainer, const TrainData& data,
 
 int run(const Options& o) {
   apply_threads(o.threads);
-  const std::int64_t log_every = o.log_every.whole(1, 1e12);
+  const std::int64_t log_every = o.log_every.whole(1, 1e12), watch_every = o.watch.whole(0, 1e12);
   FolderLock lock;
   if (o.request.resume) lock.take(o.request.out);
   TrainSetup setup = prepare(o.request, o.config);
@@ -123,6 +124,9 @@ int run(const Options& o) {
   Progress progress(o.json ? OutputStyle::json : default_style(), setup.config.steps, log_every);
   MetricsLog metrics(setup.folder.metrics(), trainer.state().step, progress);
   progress.set_watch(&metrics.watch());
+  std::optional<Watch> watch;
+  if (watch_every > 0)
+    trainer.set_watcher(&watch.emplace(setup.folder.watch(), watch_every, trainer.state().step));
   StopReason reason;
   try {
     reason = trainer.run(&setup.folder, metrics, &watch_interrupts());
@@ -164,6 +168,8 @@ Command add_train(CLI::App& app) {
   app.add_flag("--overwrite", o->request.overwrite, "replace a model that is already in --out");
   app.add_flag("--json", o->json, "print one JSON object a line");
   add_text_option(app, o->log_every, "--log-every", "INT", "steps between lines (not on a terminal)", "10");
+  add_text_option(app, o->watch, "--watch", "INT",
+                  "record gradients, weights and layers every so many steps in watch.jsonl; 0: never", "0");
   add_threads_option(app, o->threads);
   o->config.add_to(app, preset("quick"));
   return [o] { return run(*o); };

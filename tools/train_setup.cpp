@@ -122,7 +122,7 @@ void load_data(const TrainRequest& request, TrainSetup& setup) {
 }  // namespace
 
 void TrainSetup::clear_folder() const {
-  for (const auto& path : {folder.weights(), folder.metrics(), folder.last()}) {
+  for (const auto& path : {folder.weights(), folder.metrics(), folder.watch(), folder.last()}) {
     std::error_code ignored;
     std::filesystem::remove_all(path, ignored);
   }
