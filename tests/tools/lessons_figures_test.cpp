@@ -46,6 +46,7 @@ TEST_CASE("S19: lesson scaling shows variances for d = 1 .. 512, with and withou
 TEST_CASE("S20: lesson attention-cost measures, fits an exponent and draws") {
   const Desk desk;
   const std::string folder = (desk.path() / "figures").string();
+  std::filesystem::create_directory(folder);
   const std::string page = quick_page("attention-cost", false, folder);
   CHECK(contains(page, "\n    256 "));
   CHECK(contains(page, "plain  time n^"));
@@ -57,6 +58,7 @@ TEST_CASE("S20: lesson attention-cost measures, fits an exponent and draws") {
 TEST_CASE("S18: lesson heat-map draws every head of a trained model, here or of --model") {
   const Desk desk;
   const std::string folder = (desk.path() / "figures").string();
+  std::filesystem::create_directory(folder);
   const std::string page = quick_page("heat-map", false, folder);
   CHECK(contains(page, "looks furthest back"));
   CHECK(contains(desk.read("figures/heat-map-0.1.svg"), "<title>query 3 "));

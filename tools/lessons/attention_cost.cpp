@@ -119,12 +119,14 @@ void attention_cost(Page& page) {
   page.say({"Both take time with the square of the length: fusing changes the factor (here {:.1f} times at n "
             "= {:.0f}), not the law. Memory "
             "is another matter: n^2 for the plain way, n for the fused one, whose n x n matrix never exists. "
-            "The figures are of "
+            "An exponent a little above 2 is no mistake "
+            "either: from some length on, an n x n matrix no longer fits into the caches. The figures are of "
             "this machine, now; on a busy one they wander, and an exponent may be off by 0.1 or 0.2.",
             "两种写法的时间都按长度的平方增长：融合改变的是系数（这里在 n = {1:.0f} 时快 {0:.1f} "
             "倍），改变不了规律。内存就不同"
             "了：普通写法是 n^2，融合写法是 n，因为那个 n x n "
-            "的矩阵从来没有存在过。这些数字是这台机器此刻的实测；机器忙的时候"
+            "的矩阵从来没有存在过。指数略大于 2 也不奇怪：n 大到一定程度，n x n "
+            "的矩阵就放不进缓存了。这些数字是这台机器此刻的实测；机器忙的时候"
             "会有波动，指数差个 0.1 或 0.2 很正常。"},
            plain.milliseconds.back() / fused.milliseconds.back(), plain.n.back());
   figures::LinePlot plot{"Time of one attention head",

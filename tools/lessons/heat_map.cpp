@@ -11,9 +11,18 @@ namespace {
 
 std::string name_of(const HeadReport& head) { return fmt::format("{}.{}", head.layer, head.head); }
 
-// (T, T) of one head.
-Tensor weights_of(const std::vector<Tensor>& all, const HeadReport& head) {
-  return select(select(all[static_cast<std::size_t>(head.layer)], 0, 0), 0, head.head);
+// The weights of one head for a text, ready to be drawn. Rows 0 and 1 have next to no choice and therefore large weights: the
+// darkest colour is for the largest weight below them.
+figures::HeatMap picture_of(const std::vector<Tensor>& all, const HeadReport& head,
+                            const std::vector<std::string>& labels) {
+  figures::HeatMap map;
+  map.title = fmt::format("head {}: {}", name_of(head), head.type);
+  map.weights = select(select(all[static_cast<std::size_t>(head.layer)], 0, 0), 0, head.head);  // (T, T)
+  map.row_labels = map.column_labels = labels;
+  map.high = 0;
+  for (std::int64_t i = 2; i < map.weights.dim(0); ++i)
+    for (std::int64_t j = 0; j <= i; ++j) map.high = std::max(map.high, map.weights.at({i, j}));
+  return map;
 }
 
 // The head with the largest value of something.
@@ -64,7 +73,8 @@ void heat_map(Page& page) {
             "第 {} 个头（层.头，从 0 数起）：有 {:.3f} 的权重在前一个字符上，均匀的注意力只有 "
             "{:.3f}。请看对角线正下方的那条深色斜线。"},
            name_of(previous), previous.scores.offset[1].value(), previous.scores.offset[1].uniform());
-  page.heat_map("head " + name_of(previous), weights_of(weights, previous), labels, labels);
+  const auto mode = page.colour() ? figures::ColourMode::full : figures::ColourMode::none;
+  page.line("{}", figures::heat_map_text(picture_of(weights, previous, labels), mode));
 
   page.heading({"The head that looks furthest back", "看得最远的头"});
   page.say({"Head {}: {:.1f} characters back on average (uniform attention: {:.1f}). Columns that are dark "
@@ -73,7 +83,7 @@ void heat_map(Page& page) {
             "第 {} 个头：平均往回看 {:.1f} 个字符（均匀的注意力是 "
             "{:.1f}）。一整列都深的，是后面每个字符都要看的字符。"},
            name_of(far), far.scores.distance.value(), far.scores.distance.uniform());
-  page.heat_map("head " + name_of(far), weights_of(weights, far), labels, labels);
+  page.line("{}", figures::heat_map_text(picture_of(weights, far, labels), mode));
   page.say(
       {"How to read it: every row adds up to 1, so a dark cell leaves little for the others. Everything "
        "above the diagonal is exactly 0: "
@@ -86,16 +96,10 @@ void heat_map(Page& page) {
        "其实没什么含义：第 0 行只有自己可看，第 1 "
        "行只有两个选择。另外，权重只说明读了什么，不说明读来做什么；去掉一个头会怎样，"
        "见 head-patterns 一课。"});
-  for (const HeadReport& head : heads) {
-    figures::HeatMap map{fmt::format("head {}: {}", name_of(head), head.type), weights_of(weights, head),
-                         labels, labels};
-    // Row 0 is always 1 on itself; the colours are for the others.
-    map.high = 0;
-    for (std::int64_t i = 2; i < T; ++i)
-      for (std::int64_t j = 0; j <= i; ++j) map.high = std::max(map.high, map.weights.at({i, j}));
-    if (page.figures_wanted()) page.figure("heat-map-" + name_of(head), figures::heat_map_svg(map));
-  }
-  if (!page.figures_wanted())
+  if (page.figures_wanted())
+    for (const HeadReport& head : heads)
+      page.figure("heat-map-" + name_of(head), figures::heat_map_svg(picture_of(weights, head, labels)));
+  else
     page.say(
         {"(--figures DIR writes every head as an SVG, in which pointing at a cell shows its exact weight.)",
          "（加上 --figures 目录，会把每个头都画成 SVG；把指针放在格子上，能看到精确的权重。）"});

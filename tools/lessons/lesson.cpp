@@ -73,7 +73,8 @@ void Page::heat_map(std::string_view label, const Tensor& weights, const std::ve
   map.column_labels = columns;
   const std::string text =
       figures::heat_map_text(map, options_.colour ? figures::ColourMode::full : figures::ColourMode::none);
-  matrix(label, weights);
+  if (weights.numel() <= 256)
+    matrix(label, weights);  // larger ones would be abbreviated, and say less than the picture
   set_apart(text.substr(0, text.find_last_not_of('\n') + 1));
   if (!options_.figures.empty()) figure(file_name(label), figures::heat_map_svg(map));
 }

@@ -39,6 +39,7 @@ TrainConfig config_of(const Page& page, const SmallGptShape& shape) {
   c.steps = page.quick() ? 2 : shape.steps;
   c.lr_decay_steps = c.steps;
   c.decay_steps = c.steps * 6 / 10;
+  c.warmup_steps = std::min(c.warmup_steps, c.steps / 4);
   c.seed = static_cast<std::int64_t>(page.seed_or(1337) % 9007199254740992ULL);
   // The lesson scores the model itself; the trainer's own evaluations stay short.
   c.eval_every = c.steps;
@@ -106,12 +107,17 @@ SmallGpt small_gpt(Page& page, const SmallGptShape& shape) {
 
 std::vector<std::int32_t> passage(const SmallGpt& gpt, std::int64_t count) {
   const auto n = static_cast<std::size_t>(std::min(count, gpt.model->config.block_size));
+  // Where a line begins; better still a comment, which has words in it.
+  const std::u32string marks[] = {U"\n// ", U"\n"};
   std::size_t start = 0;
-  if (gpt.tokenizer.contains(U'\n')) {
-    const std::int32_t line_break = gpt.tokenizer.encode(U"\n")[0];
-    // A line that is followed by enough text, and is not empty itself.
-    for (std::size_t i = 1; i + n < gpt.held_out.size() && start == 0; ++i)
-      if (gpt.held_out[i - 1] == line_break && gpt.held_out[i] != line_break) start = i;
+  for (const std::u32string& mark : marks) {
+    if (start > 0 ||
+        !std::all_of(mark.begin(), mark.end(), [&](char32_t c) { return gpt.tokenizer.contains(c); }))
+      continue;
+    const std::vector<std::int32_t> wanted = gpt.tokenizer.encode(mark);
+    const auto found = std::search(gpt.held_out.begin(), gpt.held_out.end(), wanted.begin(), wanted.end());
+    const auto after = static_cast<std::size_t>(found - gpt.held_out.begin()) + 1;
+    if (after + n <= gpt.held_out.size()) start = after;
   }
   const auto first = gpt.held_out.begin() + static_cast<std::ptrdiff_t>(start);
   return {first, first + static_cast<std::ptrdiff_t>(std::min(n, gpt.held_out.size() - start))};

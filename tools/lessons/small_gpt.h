@@ -11,7 +11,7 @@ namespace minigpt::lessons {
 
 struct SmallGptShape {
   std::int64_t n_layer = 4, n_head = 4, n_embd = 64, block_size = 64;
-  std::int64_t steps = 600, batch_size = 16;
+  std::int64_t steps = 900, batch_size = 16;
 };
 
 struct SmallGpt {
@@ -31,7 +31,7 @@ SmallGpt train_small_gpt(Page& page, const SmallGptShape& shape);
 // train_small_gpt. Throws Error if too little is left of the text.
 SmallGpt small_gpt(Page& page, const SmallGptShape& shape = {});
 
-// `count` tokens of the held-out text, from a place where a line begins, if there is one early enough.
+// `count` tokens of the held-out text, from a place where a line begins (one with a comment, if there is one).
 std::vector<std::int32_t> passage(const SmallGpt& gpt, std::int64_t count);
 // The names of tokens, for the edges of a heat map.
 std::vector<std::string> labels_of(const SmallGpt& gpt, const std::vector<std::int32_t>& tokens);
