@@ -158,6 +158,7 @@ class Pass {
   void run() {
     const detail::Recording mode(create_graph_);
     const ProfileBackward phase;
+    const detail::WatchBackward quiet;
     std::vector<Waiting>& queue = lists_.queue;
     while (!queue.empty()) {
       std::pop_heap(queue.begin(), queue.end(), younger_last);
@@ -204,6 +205,9 @@ class Pass {
           "the graph was already used: {} has released what it saved; pass retain_graph = true to the first "
           "call",
           node.op);
+    const bool watched = detail::watchers.all;
+    if (watched) [[unlikely]]
+      detail::tell_backward(node, dy);
     Grads gradients = node.backward(dy);
     dy = Variable();
     check(gradients.size() == node.inputs.size(), node.op, "backward returned {} gradients for {} inputs",
@@ -213,8 +217,12 @@ class Pass {
       if (!edge.needed() || !gradients[i].defined()) continue;
       Variable gradient = std::move(gradients[i]);
       if (!(gradient.shape() == edge.shape)) gradient = sum_to(gradient, edge.shape);
+      if (watched) [[unlikely]]
+        detail::tell_gradient(node, i, gradient);
       send(edge.node, edge.leaf, std::move(gradient));
     }
+    if (watched) [[unlikely]]
+      detail::tell_backward_end(node);
     if (!retain_graph_) node.release();
     profile_backward(node.op);
   }

@@ -7,6 +7,7 @@
 
 #include "autograd/node.h"
 #include "autograd/profile.h"
+#include "autograd/watch.h"
 
 namespace minigpt {
 
@@ -67,6 +68,13 @@ inline bool any_requires_grad(const Variable* inputs, std::size_t count) {
   return false;
 }
 
+// Shows y to whoever watches, and hands it on.
+inline Variable watched(const char* op, Variable y, const Variable* inputs, std::size_t count) {
+  if (watchers.forward) [[unlikely]]
+    tell_forward(op, y, inputs, count);
+  return y;
+}
+
 }  // namespace detail
 
 // Wraps the result `value` of an op. If recording is on and an input requires a gradient, a node is made that
@@ -77,7 +85,7 @@ Variable record(const char* op, Tensor&& value, const Variable* inputs, std::siz
                 const SaveList<Items...>& list, Backward backward) {
   profile_mark(op);
   if (!recording() || !detail::any_requires_grad(inputs, count))
-    return detail::VariableImpl::make(std::move(value));
+    return detail::watched(op, detail::VariableImpl::make(std::move(value)), inputs, count);
   const auto keep = [&] {
     return std::apply(
         [&](const auto&... item) {
@@ -87,7 +95,7 @@ Variable record(const char* op, Tensor&& value, const Variable* inputs, std::siz
   };
   using Recorded = detail::RecordedNode<Backward, sizeof...(Items)>;
   Ref<Node> node(new Recorded(op, std::move(backward), keep));
-  return detail::attach(std::move(node), inputs, count, std::move(value));
+  return detail::watched(op, detail::attach(std::move(node), inputs, count, std::move(value)), inputs, count);
 }
 
 template <class... Items, class Backward>
