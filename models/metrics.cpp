@@ -1,8 +1,14 @@
 #include "models/metrics.h"
 
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 namespace minigpt {
+namespace {
+
+constexpr std::string_view kColumns = "step,loss,lr,grad_norm,tokens_per_s,train_loss,val_loss";
+
+}  // namespace
 
 std::string json_line(const StepReport& r, double tokens_per_s) {
   nlohmann::ordered_json line;
@@ -20,6 +26,14 @@ std::string json_line(const EvalReport& r) {
   line["train_loss"] = r.train_loss;
   line["val_loss"] = r.val_loss ? nlohmann::ordered_json(*r.val_loss) : nlohmann::ordered_json();
   return line.dump();
+}
+
+std::string csv_line(const StepReport& r, double tokens_per_s) {
+  return fmt::format("{},{},{},{},{:.1f},,", r.step, r.loss, r.learning_rate, r.grad_norm, tokens_per_s);
+}
+
+std::string csv_line(const EvalReport& r) {
+  return fmt::format("{},,,,,{},{}", r.step, r.train_loss, r.val_loss ? fmt::format("{}", *r.val_loss) : "");
 }
 
 void Stopwatch::step(std::int64_t tokens) {
@@ -41,14 +55,22 @@ void keep_steps_before(AppendFile& file, std::int64_t from_step) {
 }
 
 MetricsLog::MetricsLog(const std::filesystem::path& path, std::int64_t from_step, TrainListener& next)
-    : file_(path), next_(next) {
+    : file_(path), table_(std::filesystem::path(path).replace_extension(".csv")), next_(next) {
   keep_steps_before(file_, from_step);
+  const std::int64_t kept = table_.keep_lines_while([from_step](std::string_view line) {
+    if (line == kColumns) return true;
+    std::int64_t step = 0;
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), step);
+    return error == std::errc() && end != line.data() + line.size() && *end == ',' && step < from_step;
+  });
+  if (kept == 0) table_.append_line(kColumns);
   watch_.restart();
 }
 
 void MetricsLog::on_step(const StepReport& report) {
   watch_.step(report.tokens);
   file_.append_line(json_line(report, watch_.tokens_per_s()));
+  table_.append_line(csv_line(report, watch_.tokens_per_s()));
   next_.on_step(report);
 }
 
@@ -56,12 +78,14 @@ void MetricsLog::on_evaluation_start(std::int64_t step) { next_.on_evaluation_st
 
 void MetricsLog::on_evaluation(const EvalReport& report) {
   file_.append_line(json_line(report));
+  table_.append_line(csv_line(report));
   next_.on_evaluation(report);
   watch_.restart();
 }
 
 void MetricsLog::on_save(std::int64_t step) {
   file_.sync();
+  table_.sync();
   next_.on_save(step);
   watch_.restart();
 }

@@ -3,6 +3,10 @@
 //
 //   {"step": 7, "loss": 3.2, "lr": 0.001, "grad_norm": 1.5, "tokens_per_s": 52000}     a step (loss in nats per token)
 //   {"step": 250, "train_loss": 2.4, "val_loss": 2.5}                                 an evaluation (null: none)
+//
+// metrics.csv: the same for spreadsheets, a header and one row a line, empty where a line has no such number:
+//
+//   step,loss,lr,grad_norm,tokens_per_s,train_loss,val_loss
 
 #include <chrono>
 #include <filesystem>
@@ -14,6 +18,8 @@ namespace minigpt {
 
 std::string json_line(const StepReport& report, double tokens_per_s);
 std::string json_line(const EvalReport& report);
+std::string csv_line(const StepReport& report, double tokens_per_s);
+std::string csv_line(const EvalReport& report);
 
 // Cuts a file of such lines off at the first whose "step" is from_step or later (or that is no such line).
 void keep_steps_before(AppendFile& file, std::int64_t from_step);
@@ -40,7 +46,8 @@ class Stopwatch {
 // Writes the history and passes everything on to another listener.
 class MetricsLog : public TrainListener {
  public:
-  // Appends to `path`. What an earlier, longer run wrote for step `from_step` and later is cut off first.
+  // Appends to `path`, and to the file beside it whose name ends in .csv. What an earlier, longer run wrote for step
+  // `from_step` and later is cut off first.
   MetricsLog(const std::filesystem::path& path, std::int64_t from_step, TrainListener& next);
 
   void on_step(const StepReport& report) override;
@@ -50,7 +57,7 @@ class MetricsLog : public TrainListener {
   const Stopwatch& watch() const { return watch_; }
 
  private:
-  AppendFile file_;
+  AppendFile file_, table_;
   TrainListener& next_;
   Stopwatch watch_;
 };

@@ -5,6 +5,7 @@
 //   tokenizer.json      the vocabulary
 //   model.safetensors   the weights with the best validation loss so far; what sampling and evaluation use
 //   metrics.jsonl       one line per logged step and per evaluation
+//   metrics.csv         the same as a table
 //   watch.jsonl         gradients, weights and layers of watched steps, if they were asked for (models/watch.h)
 //   last/               the newest complete state, to resume from: model.safetensors, optimizer.safetensors, state.json
 //
@@ -46,6 +47,7 @@ class ModelFolder {
   std::filesystem::path tokenizer() const { return path_ / "tokenizer.json"; }
   std::filesystem::path weights() const { return path_ / "model.safetensors"; }
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
+  std::filesystem::path metrics_table() const { return path_ / "metrics.csv"; }
   std::filesystem::path watch() const { return path_ / "watch.jsonl"; }
   std::filesystem::path last() const { return path_ / "last"; }
 

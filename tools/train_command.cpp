@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "models/evaluate.h"
+#include "models/event_file.h"
 #include "models/ngram.h"
 #include "models/text_file.h"
 #include "models/watch.h"
@@ -26,7 +27,7 @@ struct Options {
   ConfigOptions config;
   TrainRequest request;
   TextOption log_every, threads, watch;
-  bool json = false;
+  bool json = false, tensorboard = false;
 };
 
 // Counting models on the same split: what a GPT has to beat.
@@ -122,7 +123,10 @@ int run(const Options& o) {
   setup.folder.save_config(setup.config);
   setup.tokenizer->save(setup.folder.tokenizer());
   Progress progress(o.json ? OutputStyle::json : default_style(), setup.config.steps, log_every);
-  MetricsLog metrics(setup.folder.metrics(), trainer.state().step, progress);
+  std::optional<EventLog> events;
+  if (o.tensorboard) events.emplace(setup.folder.path(), trainer.state().step, progress);
+  MetricsLog metrics(setup.folder.metrics(), trainer.state().step,
+                     events ? static_cast<TrainListener&>(*events) : progress);
   progress.set_watch(&metrics.watch());
   std::optional<Watch> watch;
   if (watch_every > 0)
@@ -170,6 +174,8 @@ Command add_train(CLI::App& app) {
   add_text_option(app, o->log_every, "--log-every", "INT", "steps between lines (not on a terminal)", "10");
   add_text_option(app, o->watch, "--watch", "INT",
                   "record gradients, weights and layers every so many steps in watch.jsonl; 0: never", "0");
+  app.add_flag("--tensorboard", o->tensorboard,
+               "also write events.out.tfevents files, for tensorboard --logdir DIR");
   add_threads_option(app, o->threads);
   o->config.add_to(app, preset("quick"));
   return [o] { return run(*o); };

@@ -122,10 +122,12 @@ void load_data(const TrainRequest& request, TrainSetup& setup) {
 }  // namespace
 
 void TrainSetup::clear_folder() const {
-  for (const auto& path : {folder.weights(), folder.metrics(), folder.watch(), folder.last()}) {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
+  std::vector<std::filesystem::path> old = {folder.weights(), folder.metrics(), folder.metrics_table(),
+                                            folder.watch(), folder.last()};
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path(), ignored))
+    if (entry.path().filename().string().starts_with("events.out.tfevents.")) old.push_back(entry.path());
+  for (const std::filesystem::path& path : old) std::filesystem::remove_all(path, ignored);
 }
 
 TrainSetup prepare(const TrainRequest& request, const ConfigOptions& options) {
