@@ -86,6 +86,10 @@ std::span<const Lesson> all_lessons() {
        {"what attention is wrapped in: residuals, norms, feed-forward",
         "包在注意力外面的：残差、归一化、前馈层"},
        block},
+      {"encoder-decoder",
+       {"one sequence in, another one out: a transformer learns to write words backwards",
+        "一个序列进，另一个序列出：训练一个 transformer 把单词倒着写"},
+       encoder_decoder},
       // What a trained model does with it.
       {"heat-map",
        {"the attention weights of a trained model as a picture, and how to read it",

@@ -32,6 +32,7 @@ void block(Page& page);
 void head_count(Page& page);
 void scaling(Page& page);
 void attention_cost(Page& page);
+void encoder_decoder(Page& page);
 void heat_map(Page& page);
 void head_patterns(Page& page);
 
