@@ -1,6 +1,7 @@
 // The lessons that train a model of their own, in small.
 
 #include "tests/tools/lesson_testing.h"
+#include "tests/tools/run_command.h"
 
 namespace minigpt::test {
 namespace {
@@ -8,8 +9,10 @@ namespace {
 // The page of a quick lesson.
 std::string quick_page(std::string_view name, bool chinese,
                        std::optional<std::uint64_t> seed = std::nullopt) {
+  static const std::string words = english_text();
   std::string text;
   lessons::PageOptions options;
+  options.text = words;
   options.capture = &text;
   options.answers = true;
   options.chinese = chinese;
@@ -35,6 +38,16 @@ TEST_CASE("S17: lesson encoder-decoder writes words backwards that were in no ba
   const std::string chinese = quick_page("encoder-decoder", true);
   CHECK(number_after(chinese, "完全正确: ") > 95);
   CHECK(chinese.find("3.3673") != std::string::npos);
+}
+
+TEST_CASE("lesson train-gpt: the loss falls, is compared with counting, and the model writes") {
+  const std::string page = quick_page("train-gpt", false);
+  // Rows of the table: step, loss of the batch, held-out loss.
+  const double first = number_after(page, "\n       1   "), last = number_after(page, "\n      24   ");
+  CHECK(last < first - 0.2);
+  for (const char* part : {"6-gram", "  | ", "2.1640", "110592"})
+    CHECK_MESSAGE(page.find(part) != std::string::npos, part);
+  CHECK(quick_page("train-gpt", true).find("4.4817") != std::string::npos);
 }
 
 }  // namespace

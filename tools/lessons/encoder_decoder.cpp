@@ -107,6 +107,7 @@ void encoder_decoder(Page& page) {
   const std::vector<NamedParameter> parameters = model.parameters();
   Adam optimizer({{parameters, 3e-3, 0}}, {0.9, 0.98, 1e-8, true});
   const Schedule rate = {Schedule::Kind::wsd, 3e-3, 0, 50, task.steps, task.steps / 2};
+  const Word shown = word_of(page.quick() ? "bead" : "planet");
   std::set<Word> seen;
   const double start = tools::now();
   for (std::int64_t step = 0; step < task.steps; ++step) {
@@ -120,8 +121,8 @@ void encoder_decoder(Page& page) {
     optimizer.set_learning_rate(rate.at(step));
     optimizer.step(clip_factor(grad_norm(parameters), 1));
     if (step == 0 || (step + 1) % (task.steps / 8) == 0)
-      page.line("  step {:>5}  loss {:.4f}   bead -> {}", step + 1, loss.item(),
-                spelt(model.greedy(std::vector<Word>{word_of("bead")}, task.longest)[0]));
+      page.line("  step {:>5}  loss {:.4f}   {} -> {}", step + 1, loss.item(), spelt(shown),
+                spelt(model.greedy(std::vector<Word>{shown}, task.longest)[0]));
   }
   page.say({"{:.0f} seconds.", "用时 {:.0f} 秒。"}, tools::now() - start);
 
@@ -155,12 +156,11 @@ void encoder_decoder(Page& page) {
            task.longest);
 
   page.heading({"4. What the decoder reads", "第四步：解码器在读什么"});
-  const Word word = word_of(page.quick() ? "bead" : "planet");
   std::vector<std::string> rows, columns;
-  for (const std::int32_t id : word) columns.push_back(spelt({id}));
+  for (const std::int32_t id : shown) columns.push_back(spelt({id}));
   rows.assign(columns.rbegin(), columns.rend());
   rows.emplace_back("<end>");
-  page.heat_map("cross-attention", letters_read(model, word), rows, columns);
+  page.heat_map("cross-attention", letters_read(model, shown), rows, columns);
   page.say(
       {"Each row is the moment before a letter is written, each column a letter of the source; weights are "
        "the mean of "

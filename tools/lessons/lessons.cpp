@@ -90,6 +90,10 @@ std::span<const Lesson> all_lessons() {
        {"one sequence in, another one out: a transformer learns to write words backwards",
         "一个序列进，另一个序列出：训练一个 transformer 把单词倒着写"},
        encoder_decoder},
+      {"train-gpt",
+       {"a GPT learns a text in half a minute, measured against counting, and writes",
+        "用半分钟训练一个 GPT，与“数数”比高低，再让它写一段"},
+       train_gpt},
       // What a trained model does with it.
       {"heat-map",
        {"the attention weights of a trained model as a picture, and how to read it",

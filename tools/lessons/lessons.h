@@ -33,6 +33,7 @@ void head_count(Page& page);
 void scaling(Page& page);
 void attention_cost(Page& page);
 void encoder_decoder(Page& page);
+void train_gpt(Page& page);
 void heat_map(Page& page);
 void head_patterns(Page& page);
 
