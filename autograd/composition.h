@@ -13,6 +13,27 @@
 
 namespace minigpt {
 
+namespace detail {
+inline constinit thread_local bool composing = false;
+}
+
+// True where ops that contain others are to record those instead of themselves.
+inline bool composing() { return detail::composing; }
+
+// While alive, mlp, linear_activation, the normalisations with a linear map and causal_attention of this thread record their
+// compositions: slower, but every step of the formula is a node of the graph, for whoever looks for a cause
+// (autograd/explain.h). Values agree up to rounding.
+class ScopedComposition {
+ public:
+  ScopedComposition() : before_(detail::composing) { detail::composing = true; }
+  ~ScopedComposition() { detail::composing = before_; }
+  ScopedComposition(const ScopedComposition&) = delete;
+  ScopedComposition& operator=(const ScopedComposition&) = delete;
+
+ private:
+  bool before_;
+};
+
 // d(compose(inputs) * dy)/d(inputs), recorded. compose: const std::vector<Variable>& -> Variable. Undefined
 // inputs stay undefined; inputs that need no gradient get none.
 template <class Compose>

@@ -15,6 +15,7 @@ Command add_eval(CLI::App& app);
 Command add_ngram(CLI::App& app);
 Command add_gradcheck(CLI::App& app);
 Command add_heads(CLI::App& app);
+Command add_why(CLI::App& app);
 Command add_info(CLI::App& app);
 Command add_bench(CLI::App& app);
 Command add_lesson(CLI::App& app);

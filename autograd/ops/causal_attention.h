@@ -63,6 +63,8 @@ inline Variable causal_attention(const Variable& qkv, int heads, const DropoutMa
   if (mask.p > 0)
     bits = mask.bits.defined() ? mask.bits.contiguous() : zeros({mask_words(scores)}, DType::i32);
   const double scale = 1 / std::sqrt(static_cast<double>(qkv.dim(2)) / 3 / heads);
+  if (composing()) [[unlikely]]
+    return causal_attention_composed(qkv, heads, DropoutMask{bits, mask.p});
   DropoutBits storage;
   AttentionOutput f =
       causal_attention(qkv.value(), heads, scale, detail::dropout_bits(bits, mask.p, storage));

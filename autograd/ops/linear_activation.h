@@ -20,6 +20,8 @@ inline Variable linear_activation_composed(const Variable& x, const Variable& we
 inline Variable linear_activation(const Variable& x, const Variable& weight, const Variable& bias,
                                   Activation f) {
   if (f == Activation::none) return linear(x, weight, bias);
+  if (composing()) [[unlikely]]
+    return linear_activation_composed(x, weight, bias, f);
   const Precision precision = matmul_precision();
   Tensor z;
   Tensor y = linear(x.value(), weight.value(), bias.defined() ? bias.value() : Tensor(), f,

@@ -22,6 +22,8 @@ inline Variable mlp_composed(const Variable& x, const Variable& w1, const Variab
 // Throws Error where shapes or types differ.
 inline Variable mlp(const Variable& x, const Variable& w1, const Variable& b1, const Variable& w2,
                     const Variable& b2, Activation f) {
+  if (composing()) [[unlikely]]
+    return mlp_composed(x, w1, b1, w2, b2, f);
   const auto value_of = [](const Variable& v) { return v.defined() ? v.value() : Tensor(); };
   const Precision precision = matmul_precision();
   Tensor z;

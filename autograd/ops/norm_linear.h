@@ -31,6 +31,8 @@ inline LinearGradients linear_gradients(const Tensor& h, const Tensor& w, const 
 // Multiplies in matmul_precision(). Throws Error where shapes or types differ.
 inline Variable layer_norm_linear(const Variable& x, const Variable& gain, const Variable& shift,
                                   const Variable& w, const Variable& b, double eps = 1e-5) {
+  if (composing()) [[unlikely]]
+    return linear(layer_norm(x, gain, shift, eps), w, b);
   const auto value_of = [](const Variable& v) { return v.defined() ? v.value() : Tensor(); };
   const Precision precision = matmul_precision();
   LayerNormOutput f = layer_norm(x.value(), value_of(gain), value_of(shift), eps);
@@ -62,6 +64,8 @@ inline Variable layer_norm_linear(const Variable& x, const Variable& gain, const
 // y = h W^T + b,  h = rms_norm(x, gain).   As layer_norm_linear.
 inline Variable rms_norm_linear(const Variable& x, const Variable& gain, const Variable& w, const Variable& b,
                                 double eps = 1e-5) {
+  if (composing()) [[unlikely]]
+    return linear(rms_norm(x, gain, eps), w, b);
   const auto value_of = [](const Variable& v) { return v.defined() ? v.value() : Tensor(); };
   const Precision precision = matmul_precision();
   RmsNormOutput f = rms_norm(x.value(), value_of(gain), eps);
