@@ -7,17 +7,20 @@
 
 namespace minigpt {
 
-// y = (x - mean) / sqrt(var + eps) * weight + bias over the last axis.   x, y: (..., C)   weight, bias: (C)
-// (Ba, Kiros & Hinton 2016.) weight starts at 1, bias at 0; both may be absent.
+// y = (x - mean) / sqrt(var + eps) * weight + bias over the last axis, or the last axes.   x, y: (..., C)   weight,
+// bias: (C) (Ba, Kiros & Hinton 2016.) weight starts at 1, bias at 0; both may be absent.
 struct LayerNorm : Module {
   Variable weight, bias;
   double eps = 1e-5;
-  std::int64_t width = 0;
+  Shape normalized_shape;  // the axes that are normalised together, the last of x
 
   LayerNorm() = default;
-  explicit LayerNorm(std::int64_t c, bool with_bias = true, bool affine = true) : width(c) {
-    if (affine) weight = Variable(ones({c}), true);
-    if (affine && with_bias) bias = Variable(zeros({c}), true);
+  explicit LayerNorm(std::int64_t c, bool with_bias = true, bool affine = true)
+      : LayerNorm(Shape{c}, with_bias, affine) {}
+  explicit LayerNorm(const Shape& shape, bool with_bias = true, bool affine = true)
+      : normalized_shape(shape) {
+    if (affine) weight = Variable(ones(shape), true);
+    if (affine && with_bias) bias = Variable(zeros(shape), true);
   }
 
   template <class V>
@@ -28,7 +31,7 @@ struct LayerNorm : Module {
 
   Variable forward(const Variable& x) const {
     const Scope scope(path);
-    return layer_norm(x, weight, bias, eps);
+    return layer_norm(x, normalized_shape, weight, bias, eps);
   }
 };
 

@@ -4,7 +4,9 @@
 
 #include <set>
 
+#include "autograd/ops/add.h"
 #include "autograd/ops/slice.h"
+#include "nn/attention/cross_attention.h"
 #include "nn/attention/multi_head_attention_wrapper.h"
 #include "nn/attention/multi_head_causal_attention.h"
 #include "tests/nn/attention/six_words.h"
@@ -142,6 +144,40 @@ TEST_CASE("stacked heads and all heads at once are the same function, for copied
       CHECK(difference(a.weights.value(), b.weights.value()) < 1e-6);
     }
   }
+}
+
+// x = x + layer(x) twice, all positions at once.
+Variable twice(const std::vector<CrossAttention>& layers, Variable x, const Tensor& mask) {
+  for (const CrossAttention& layer : layers) x = x + layer.forward(x, x, mask).out;
+  return x;
+}
+
+TEST_CASE("a prompt needs the mask, single steps with a cache do not (S13)") {
+  Generator rng(3);
+  std::vector<CrossAttention> layers;
+  for (int i = 0; i < 2; ++i) {
+    layers.emplace_back(8, 2, rng);
+    convert_parameters(layers.back(), DType::f64);
+  }
+  const std::int64_t T = 7;
+  const Variable x(random({1, T, 8}, 1));
+  const auto last = [&](const Variable& y) { return slice(y.value(), 1, T - 1, T); };
+  const Variable masked = twice(layers, x, causal_mask(T)), open = twice(layers, x, Tensor());
+  // One layer: the last position may look everywhere anyway. Two: it looks at positions that have looked ahead.
+  const std::vector<CrossAttention> one = {layers[0]};
+  CHECK(difference(last(twice(one, x, causal_mask(T))), last(twice(one, x, Tensor()))) < 1e-15);
+  CHECK(difference(last(masked), last(open)) > 1e-3);
+  // Position by position, each layer remembering what it was given: no mask, and the masked result.
+  std::vector<Variable> seen(2), rows;
+  for (std::int64_t t = 0; t < T; ++t) {
+    Variable y = slice(x, 1, t, t + 1);
+    for (std::size_t i = 0; i < 2; ++i) {
+      seen[i] = t == 0 ? y : concat({seen[i], y}, 1);
+      y = y + layers[i].forward(y, seen[i]).out;
+    }
+    rows.push_back(y);
+  }
+  CHECK(difference(concat(rows, 1).value(), masked.value()) < 1e-14);
 }
 
 TEST_CASE("heads do not add parameters (S12)") {
