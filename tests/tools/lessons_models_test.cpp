@@ -50,5 +50,19 @@ TEST_CASE("lesson train-gpt: the loss falls, is compared with counting, and the 
   CHECK(quick_page("train-gpt", true).find("4.4817") != std::string::npos);
 }
 
+TEST_CASE("S25, S26: lesson what-it-means: two-way attention resolves \"it\", causal attention has to wait") {
+  const std::string page = quick_page("what-it-means", false);
+  // The table of right answers: both ways, causal.
+  CHECK(number_after(page, "\n  it      ") > 95);
+  CHECK(number_after(page, "\n  snow    ") > 95);
+  for (const char* answer : {"it was comfortable  both ways: it = mat ", "comfortable = mat\n",
+                             "it was tired        both ways: it = cat ", "tired = cat\n"})
+    CHECK_MESSAGE(page.find(answer) != std::string::npos, answer);
+  for (const char* picture : {"row of 'it' (10, 11)", "row of 'snow' (10, 12)", "cat both ways (11, 11)",
+                              "cat causal (11, 11)", "had causal (12, 12)", "'it' on 'was' = 0.0000"})
+    CHECK_MESSAGE(page.find(picture) != std::string::npos, picture);
+  CHECK(number_after(quick_page("what-it-means", true, 4), "\n  it      ") > 95);
+}
+
 }  // namespace
 }  // namespace minigpt::test

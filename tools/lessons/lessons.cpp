@@ -103,6 +103,10 @@ std::span<const Lesson> all_lessons() {
        {"what heads specialise in: previous token, broadcast, sparse, sink; near below, far above",
         "各个头的分工：看前一个、广播、稀疏、汇聚；低层看近，高层看远"},
        head_patterns},
+      {"what-it-means",
+       {"\"it\" and \"snow\": a model of words learns what they refer to; two-way and causal attention",
+        "it 和 snow：一个小的单词模型学会它们指什么；双向注意力与因果注意力"},
+       what_it_means},
   };
   return kLessons;
 }

@@ -36,5 +36,6 @@ void encoder_decoder(Page& page);
 void train_gpt(Page& page);
 void heat_map(Page& page);
 void head_patterns(Page& page);
+void what_it_means(Page& page);
 
 }  // namespace minigpt::lessons
