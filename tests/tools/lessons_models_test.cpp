@@ -2,6 +2,7 @@
 
 #include "tests/tools/lesson_testing.h"
 #include "tests/tools/run_command.h"
+#include "tools/lessons/word_model.h"
 
 namespace minigpt::test {
 namespace {
@@ -48,6 +49,36 @@ TEST_CASE("lesson train-gpt: the loss falls, is compared with counting, and the 
   for (const char* part : {"6-gram", "  | ", "2.1640", "110592"})
     CHECK_MESSAGE(page.find(part) != std::string::npos, part);
   CHECK(quick_page("train-gpt", true).find("4.4817") != std::string::npos);
+}
+
+TEST_CASE("the sentences of what-it-means are those of the text, and their pairs are kept from training") {
+  const auto line = [](const lessons::Sentence& s) {
+    std::string out;
+    for (std::size_t t = 0; t < s.words.size(); ++t)
+      out += (t ? " " : "") + s.words[t] + (s.answers[t].empty() ? "" : "[" + s.answers[t] + "]");
+    return out;
+  };
+  CHECK(line(lessons::cat_sentence("comfortable")) ==
+        "The cat sat on the mat because it[mat] was comfortable[mat] .[cat]");
+  CHECK(line(lessons::cat_sentence("tired")) ==
+        "The cat sat on the mat because it[cat] was tired[cat] .[cat]");
+  CHECK(line(lessons::mary_sentence()) ==
+        "Mary had a little lamb whose[lamb] fleece was white as snow[fleece] .[Mary]");
+  const auto together = [](const lessons::Sentence& s, const char* a, const char* b) {
+    const auto end = static_cast<std::int64_t>(s.words.size());
+    return lessons::place_of(s, a) < end && lessons::place_of(s, b) < end;
+  };
+  Generator rng(1);
+  int cats = 0, kept = 0;
+  for (const lessons::Sentence& s : lessons::draw_sentences(2000, true, rng)) {
+    CHECK_FALSE(together(s, "cat", "mat"));
+    CHECK_FALSE(together(s, "Mary", "lamb"));
+    cats += lessons::place_of(s, "cat") < static_cast<std::int64_t>(s.words.size()) ? 1 : 0;
+  }
+  CHECK(cats > 50);
+  for (const lessons::Sentence& s : lessons::draw_sentences(2000, false, rng))
+    kept += together(s, "cat", "mat") || together(s, "Mary", "lamb") ? 1 : 0;
+  CHECK(kept > 20);
 }
 
 TEST_CASE("S25, S26: lesson what-it-means: two-way attention resolves \"it\", causal attention has to wait") {
