@@ -25,6 +25,9 @@ class DropoutStream {
   // mask is number 0. Without effect on PyTorch's stream, which just goes on.
   void begin(std::uint64_t step, std::uint32_t micro_step = 0);
 
+  // Does a copy draw the same masks again, without touching this one? (PyTorch's stream is one for all copies.)
+  bool repeatable() const { return rng_ == nullptr; }
+
   // The next mask, for a tensor of this shape: each element is kept with probability 1 - p. Nothing is drawn
   // and no bits are made for p = 0; p = 1 draws nothing either. A call counts as one whatever p is. Throws
   // Error unless p is in [0, 1] (NaN is not).
