@@ -107,6 +107,11 @@ std::span<const Lesson> all_lessons() {
        {"\"it\" and \"snow\": a model of words learns what they refer to; two-way and causal attention",
         "it 和 snow：一个小的单词模型学会它们指什么；双向注意力与因果注意力"},
        what_it_means},
+      // All of it together.
+      {"whole-flow",
+       {"from characters to logits: the real graph of a real model, with every shape",
+        "从字符到 logits：真实模型的真实计算图，以及每一步的形状"},
+       whole_flow},
   };
   return kLessons;
 }

@@ -38,4 +38,7 @@ void heat_map(Page& page);
 void head_patterns(Page& page);
 void what_it_means(Page& page);
 
+// All of it together.
+void whole_flow(Page& page);
+
 }  // namespace minigpt::lessons
