@@ -79,7 +79,7 @@ std::string head_type(const HeadScores& s) {
       *std::max_element(candidates.begin(), candidates.end(),
                         [](const Candidate& a, const Candidate& b) { return a.lift < b.lift; });
   if (best.lift >= 0.25) return best.name;
-  if (s.local.lift() >= 0.5) return "the last few characters";
+  if (s.local.lift() >= 0.35) return "the last few characters";
   if (s.entropy.rows > 0 && s.entropy.value() >= 0.85) return "broad";
   return s.top.lift() >= 0.5 ? "a few, by content" : "mixed";
 }

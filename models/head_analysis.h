@@ -38,7 +38,7 @@ std::vector<HeadReport> analyse_heads(const Gpt& model, std::span<const TokenKin
 //   "itself", "previous character", "N characters back", "sink on the first character", "same character earlier",
 //   "what followed earlier" (induction), "line ends", "punctuation", "blanks"
 // and else
-//   "the last few characters"  local.lift() >= 0.5        "broad"  entropy >= 0.85
+//   "the last few characters"  local.lift() >= 0.35       "broad"  entropy >= 0.85
 //   "a few, by content"        top.lift() >= 0.5          "mixed"
 std::string head_type(const HeadScores& scores);
 

@@ -33,7 +33,7 @@ TEST_CASE("S12: lesson head-count shows that heads add no parameters, and four r
        {"     1             64                    16640", "     2             32                    16640",
         "     4             16                    16640", "     8              8                    16640"})
     CHECK_MESSAGE(contains(page, row), row);
-  CHECK(contains(page, "8 heads\n  step     1 of 2"));
+  CHECK(contains(page, "heads: 8\n  step     1 of 2"));
   CHECK(contains(quick_page("head-count", true), "16640"));
 }
 

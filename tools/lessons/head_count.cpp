@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "models/gpt.h"
 #include "nn/attention/causal_self_attention.h"
 #include "tools/figures/line_plot.h"
@@ -43,7 +45,7 @@ void head_count(Page& page) {
   shape.n_layer = 2;
   shape.n_embd = page.quick() ? 16 : kChannels;
   shape.block_size = page.quick() ? 16 : 64;
-  shape.steps = 250;
+  shape.steps = 320;
   page.say(
       {"Four GPTs of {} layers and {} channels learn from the same batches of the same text, starting from "
        "the same seed. Only the number of "
@@ -54,7 +56,7 @@ void head_count(Page& page) {
   std::vector<std::string> table;
   for (const std::int64_t heads : {1, 2, 4, 8}) {
     shape.n_head = heads;
-    page.line("{} heads", heads);
+    page.line("{}{}", page.chinese() ? "头数：" : "heads: ", heads);
     SmallGpt gpt = train_small_gpt(page, shape);
     table.push_back(fmt::format("{:>6} {:>14} {:>14} {:>12.4f} {:>9.1f}", heads, shape.n_embd / heads,
                                 parameter_count(gpt.model->parameters()), gpt.loss, gpt.seconds));
@@ -64,17 +66,22 @@ void head_count(Page& page) {
   page.line({"\n heads  width of each     parameters  loss (nats)   seconds",
              "\n  头数     每头宽度         参数量   损失(纳特)        秒"});
   for (const std::string& row : table) page.line("{}", row);
-  page.say(
-      {"The loss is on text that none of them has seen. One head must blend everything a position wants to "
-       "know into one weighted mean; "
-       "several can each fetch something else. But each also gets narrower, and a match in few dimensions is "
-       "coarse. Another "
-       "seed (--seed N) moves each loss by a hundredth or two, so smaller differences say nothing.",
-       "损失是在它们都没见过的文字上算的。只有一个头时，一个位置想知道的一切都得混进同一个加权平均里；有几个"
-       "头，就能各取所需。"
-       "但头多了，每个也变窄，在很少几个维度里比较相似度会很粗糙。换一个种子（--seed "
-       "N），每个损失会变动百分之一二，比这小的"
-       "差别说明不了什么。"});
+  const auto best = std::min_element(losses.y.begin(), losses.y.end()) - losses.y.begin();
+  page.say({"The loss is on text that none of them has seen; in this run the lowest is the one with heads: "
+            "{:.0f}. Two effects pull "
+            "against each other. One head must blend all that a position wants to know into one weighted "
+            "mean, several can each "
+            "fetch something else. But each of several is narrower, and a match in few dimensions is coarse. "
+            "So do not expect "
+            "more to be better, least of all in a run as short as this one; and small differences may be "
+            "luck: see what another "
+            "--seed gives before you believe them.",
+            "损失是在它们都没见过的文字上算的；这一次最低的是头数 "
+            "{:.0f}。有两股相反的力量：只有一个头时，一个位置想知道的一切都得混进同一个"
+            "加权平均里，有几个头就能各取所需；但头多了，每个也变窄，在很少几个维度里比较相似度会很粗糙。所以"
+            "别指望头越多越好，尤其是"
+            "这么短的训练；很小的差别也可能只是运气，换一个 --seed 再看看，然后再下结论。"},
+           losses.x[static_cast<std::size_t>(best)]);
   page.figure("head-count", figures::line_plot_svg({"The same budget, cut into heads",
                                                     "heads",
                                                     "loss, nats per character",

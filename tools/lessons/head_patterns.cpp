@@ -4,19 +4,12 @@
 #include "models/evaluate.h"
 #include "models/head_analysis.h"
 #include "tools/figures/line_plot.h"
+#include "tools/lessons/head_names.h"
 #include "tools/lessons/lessons.h"
 #include "tools/lessons/small_gpt.h"
 
 namespace minigpt::lessons {
 namespace {
-
-std::string name_of(const HeadReport& head) { return fmt::format("{}.{}", head.layer, head.head); }
-
-template <class F>
-const HeadReport& top_by(const std::vector<HeadReport>& heads, const F& value) {
-  return *std::max_element(heads.begin(), heads.end(),
-                           [&](const HeadReport& a, const HeadReport& b) { return value(a) < value(b); });
-}
 
 std::vector<std::vector<std::int32_t>> windows_of(const SmallGpt& gpt, std::size_t most) {
   std::vector<std::vector<std::int32_t>> windows;
@@ -66,7 +59,7 @@ void head_patterns(Page& page) {
   for (const HeadReport& h : heads)
     page.line("{:>6} {:>9.3f} {:>9.3f} {:>6.3f} {:>7.3f} {:>9.1f} {:>+7.4f}   {}", name_of(h),
               h.scores.offset[1].value(), h.scores.entropy.value(), h.scores.top.value(),
-              h.scores.sink.value(), h.scores.distance.value(), h.loss_rise, h.type);
+              h.scores.sink.value(), h.scores.distance.value(), h.loss_rise, type_of(page, h));
   const HeadScores& even = heads[0].scores;
   page.line("{:>6} {:>9.3f} {:>9.3f} {:>6.3f} {:>7.3f} {:>9.1f}", page.chinese() ? "均匀" : "even",
             even.offset[1].uniform(), even.entropy.uniform(), even.top.uniform(), even.sink.uniform(),
@@ -95,10 +88,11 @@ void head_patterns(Page& page) {
   const HeadReport& broad = top_by(heads, [](const HeadReport& h) { return h.scores.entropy.value(); });
   page.say({"Entropy says how evenly a row spreads: -sum w ln w, divided by ln(i + 1) so that 1 is even and "
             "0 a single position. The broadest "
-            "head is {} with {:.3f}. It takes something like the mean of all that came before.",
+            "head is {} with {:.3f}. The nearer to 1, the more a head takes just the mean of all that came "
+            "before.",
             "熵说明一行权重散得有多开：-sum w ln w，再除以 ln(i + 1)，这样 1 表示完全均匀，0 "
             "表示只看一个位置。最散的是第 {} 个头，{:.3f}，"
-            "它取的差不多是前面所有内容的平均。"},
+            "越接近 1，这个头取的就越是前面所有内容的平均。"},
            name_of(broad), broad.scores.entropy.value());
 
   page.heading({"Sparse heads, and the sink", "稀疏头，和汇聚点"});
@@ -130,10 +124,13 @@ void head_patterns(Page& page) {
   page.say({"The mean distance in characters over a layer's heads (even: {:.2f}). One often reads that "
             "layers 1-2 are local, 3-8 syntactic and 9-12 "
             "semantic. Such bands were read off models of 12 layers; in another model, think of relative "
-            "depth, and measure.",
+            "depth, and measure. Even that can fail: the same recipe with rotary positions (the default of "
+            "minigpt train) gave "
+            "a lowest layer that looked further back than the three above it.",
             "上面是每层所有头往回看的平均距离，单位是字符（均匀：{:.2f}）。常见的说法是第 1-2 层看局部、3-8 "
             "层管语法、9-12 层管语义。那是从 12 层的"
-            "模型里看出来的；换一个模型，应该按相对深度来想，并且自己测一测。"},
+            "模型里看出来的；换一个模型，应该按相对深度来想，并且自己测一测。就连这样也未必成立：同样的训练方"
+            "法换成旋转位置（minigpt train 的默认设置），最低的一层反而比上面三层看得更远。"},
            even.distance.uniform());
   page.figure("head-patterns-distance", figures::line_plot_svg({"How far back each layer looks",
                                                                 "layer",
@@ -153,8 +150,8 @@ void head_patterns(Page& page) {
             "”是把这个头在输出矩阵里对应的列都清零、让它找到的东西无处可去时，没见过的文字上的损失从 {:.4f} "
             "上升多少。"
             "影响最大的是第 {} 个头（{:+.4f}，{}），最小的是第 {} 个头（{:+.4f}，{}）。"},
-           whole, name_of(ranked.front()), ranked.front().loss_rise, ranked.front().type,
-           name_of(ranked.back()), ranked.back().loss_rise, ranked.back().type);
+           whole, name_of(ranked.front()), ranked.front().loss_rise, type_of(page, ranked.front()),
+           name_of(ranked.back()), ranked.back().loss_rise, type_of(page, ranked.back()));
 
   page.exercise({"A row of four weights is 0.5 0.5 0 0. What is its normalised entropy?",
                  "一行四个权重是 0.5 0.5 0 0，归一化的熵是多少？"},

@@ -3,13 +3,12 @@
 #include "models/head_analysis.h"
 #include "tensor/views.h"
 #include "tools/figures/heat_map.h"
+#include "tools/lessons/head_names.h"
 #include "tools/lessons/lessons.h"
 #include "tools/lessons/small_gpt.h"
 
 namespace minigpt::lessons {
 namespace {
-
-std::string name_of(const HeadReport& head) { return fmt::format("{}.{}", head.layer, head.head); }
 
 // The weights of one head for a text, ready to be drawn. Rows 0 and 1 have next to no choice and therefore large weights: the
 // darkest colour is for the largest weight below them.
@@ -23,13 +22,6 @@ figures::HeatMap picture_of(const std::vector<Tensor>& all, const HeadReport& he
   for (std::int64_t i = 2; i < map.weights.dim(0); ++i)
     for (std::int64_t j = 0; j <= i; ++j) map.high = std::max(map.high, map.weights.at({i, j}));
   return map;
-}
-
-// The head with the largest value of something.
-template <class F>
-const HeadReport& top_by(const std::vector<HeadReport>& heads, const F& value) {
-  return *std::max_element(heads.begin(), heads.end(),
-                           [&](const HeadReport& a, const HeadReport& b) { return value(a) < value(b); });
 }
 
 }  // namespace

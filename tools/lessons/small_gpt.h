@@ -23,7 +23,7 @@ struct SmallGpt {
   double seconds = 0;  // that training took; 0 for the reader's own model
 };
 
-// Trains a model of this shape on the first 9 tenths of the page's text (the recipe of the preset "quick"), with progress; in
+// Trains a model of this shape on the first 9 tenths of the page's text (the recipe of the preset "quick", with learned positions), with progress; in
 // a quick lesson it takes two steps. The rest of the text is held out.
 SmallGpt train_small_gpt(Page& page, const SmallGptShape& shape);
 
