@@ -109,6 +109,7 @@ void encoder_decoder(Page& page) {
   const Schedule rate = {Schedule::Kind::wsd, 3e-3, 0, 50, task.steps, task.steps / 2};
   const Word shown = word_of(page.quick() ? "bead" : "planet");
   std::set<Word> seen;
+  std::int64_t next_report = 25;  // ever less often
   const double start = tools::now();
   for (std::int64_t step = 0; step < task.steps; ++step) {
     std::vector<Word> words;
@@ -120,9 +121,11 @@ void encoder_decoder(Page& page) {
     loss.backward();
     optimizer.set_learning_rate(rate.at(step));
     optimizer.step(clip_factor(grad_norm(parameters), 1));
-    if (step == 0 || (step + 1) % (task.steps / 8) == 0)
-      page.line("  step {:>5}  loss {:.4f}   {} -> {}", step + 1, loss.item(), spelt(shown),
-                spelt(model.greedy(std::vector<Word>{shown}, task.longest)[0]));
+    const std::int64_t done = step + 1;
+    if (done != 1 && done != next_report && done != task.steps) continue;
+    if (done == next_report) next_report *= 2;
+    page.line("  step {:>5}  loss {:.4f}   {} -> {}", done, loss.item(), spelt(shown),
+              spelt(model.greedy(std::vector<Word>{shown}, task.longest)[0]));
   }
   page.say({"{:.0f} seconds.", "用时 {:.0f} 秒。"}, tools::now() - start);
 
