@@ -101,10 +101,12 @@ std::vector<std::vector<std::int32_t>> EncoderDecoder::greedy(
     // Everything written so far is computed again for each symbol. Those that are done are padding from here on.
     const PaddedBatch given = pad_sequences(written, kStartId);
     const Variable logits = decode(given, memory, source);
-    const Tensor best = argmax(select(logits.value(), 1, given.ids.dim(1) - 1), {-1});  // (B)
+    const Tensor last = select(logits.value(), 1, given.ids.dim(1) - 1);  // (B, V)
+    const Tensor best =
+        argmax(slice(last, 1, kEndId, config.target_vocab), {-1});  // padding and start are not written
     for (std::size_t b = 0; b < written.size(); ++b) {
       if (done[b]) continue;
-      const auto id = static_cast<std::int32_t>(best.at({static_cast<std::int64_t>(b)}));
+      const auto id = kEndId + static_cast<std::int32_t>(best.at({static_cast<std::int64_t>(b)}));
       done[b] = id == kEndId;
       if (!done[b]) written[b].push_back(id);
     }

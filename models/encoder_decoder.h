@@ -80,8 +80,9 @@ struct EncoderDecoder : Module {
   Variable loss(std::span<const std::vector<std::int32_t>> sources,
                 std::span<const std::vector<std::int32_t>> targets, const Mode& mode = {}) const;
 
-  // Writes a target for each source, always the likeliest symbol next, until kEndId or `most` symbols (not counting the
-  // end; at most config.longest - 1). All are written together, each as it would be written alone.
+  // Writes a target for each source, always the likeliest next (padding and start mark are out of the question), until
+  // kEndId or `most` symbols, not counting the end; most < config.longest. All are written together, each as it would be
+  // written alone.
   std::vector<std::vector<std::int32_t>> greedy(std::span<const std::vector<std::int32_t>> sources,
                                                 std::int64_t most) const;
 
