@@ -14,6 +14,7 @@ Command add_sample(CLI::App& app);
 Command add_eval(CLI::App& app);
 Command add_ngram(CLI::App& app);
 Command add_gradcheck(CLI::App& app);
+Command add_graph(CLI::App& app);
 Command add_heads(CLI::App& app);
 Command add_why(CLI::App& app);
 Command add_info(CLI::App& app);
