@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "models/text_file.h"
 #include "tools/arguments.h"
@@ -18,7 +19,7 @@ namespace {
 
 struct Options {
   std::string name, language = "en", colour = "auto", figures, model, text;
-  bool answers = false;
+  bool answers = false, json = false;
   TextOption seed, threads;
 };
 
@@ -50,6 +51,16 @@ void list(bool chinese) {
                chinese ? lesson.title.zh : lesson.title.en);
 }
 
+void list_json() {
+  for (const lessons::Lesson& lesson : lessons::all_lessons()) {
+    nlohmann::ordered_json line;
+    line["name"] = lesson.name;
+    line["en"] = lesson.title.en;
+    line["zh"] = lesson.title.zh;
+    fmt::print("{}\n", line.dump());
+  }
+}
+
 int run(const Options& o) {
   check_choice("--lang", o.language, {"en", "zh"});
   check_choice("--colour", o.colour, {"auto", "always", "never"});
@@ -62,8 +73,12 @@ int run(const Options& o) {
   const std::string own_text = o.text.empty() ? "" : read_file(o.text, "lesson");
   options.text = o.text.empty() ? builtin_text() : std::string_view(own_text);
   if (o.seed.given()) options.seed = seed_or_fresh(o.seed);
+  check(!o.json || o.name.empty(), "lesson", "--json is for the list of lessons, without a name");
   if (o.name.empty()) {
-    list(options.chinese);
+    if (o.json)
+      list_json();
+    else
+      list(options.chinese);
     return 0;
   }
   const lessons::Lesson& lesson = lessons::find_lesson(o.name);
@@ -95,6 +110,7 @@ Command add_lesson(CLI::App& app) {
   add_text_option(app, o->seed, "--seed", "INT", "for random numbers, in place of the lesson's own", "");
   app.add_option("--lang", o->language, "en or zh")->type_name("NAME")->capture_default_str();
   app.add_flag("--answers", o->answers, "print the answers to the exercises");
+  app.add_flag("--json", o->json, "print the list of lessons, one JSON object a line: name, en, zh");
   app.add_option("--figures", o->figures, "write figures as SVG files into this folder")->type_name("DIR");
   app.add_option("--model", o->model,
                  "a trained model, for lessons that look into one; else they train a small one")

@@ -4,6 +4,7 @@
 
 #include <iostream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "models/model_folder.h"
@@ -23,6 +24,7 @@ struct Options {
   std::string model, prompt_file, prompts_file, stop, window = "exact", dtype = "f32";
   std::vector<std::string> prompts;
   TextOption tokens, samples, temperature, top_k, top_p, seed, threads;
+  bool json = false;
 };
 
 SampleOptions sample_options(const Options& o) {
@@ -78,19 +80,37 @@ void write_together(GptDecoder& decoder, const CharTokenizer& tokenizer,
   TextsInOrder output(prompts.size());
   std::vector<StopFilter> filters(prompts.size(), StopFilter(o.stop));
   std::vector<TextRequest> texts;
+  std::vector<std::string> written(prompts.size());  // with --json, which prints whole texts
+  const auto add = [&](std::size_t i, const std::string& text) {
+    if (o.json)
+      written[i] += text;
+    else
+      output.add(i, text);
+  };
   const auto end = [&](std::size_t i) {
     if (output.finished(i)) return;
-    output.add(i, filters[i].rest() + "\n");
+    add(i, filters[i].rest());
+    if (o.json) {
+      nlohmann::ordered_json line;
+      line["sample"] = first + i + 1;
+      line["seed"] = seed + first + i;
+      line["prompt"] = prompts[i]->shown;
+      line["text"] = written[i];
+      output.add(i, line.dump());
+    }
+    output.add(i, "\n");
     output.finish(i);
   };
   for (std::size_t i = 0; i < prompts.size(); ++i) {
     const std::size_t number = first + i;
-    if (numbered) output.add(i, fmt::format("{}--- sample {} ---\n", number > 0 ? "\n" : "", number + 1));
-    output.add(i, prompts[i]->shown);
+    if (!o.json) {
+      if (numbered) output.add(i, fmt::format("{}--- sample {} ---\n", number > 0 ? "\n" : "", number + 1));
+      output.add(i, prompts[i]->shown);
+    }
     texts.push_back({prompts[i]->tokens, Generator(seed + number), [&, i](std::int32_t token) {
                        // A document ends where the model says so.
                        bool more = !tokenizer.has_document_token() || token != tokenizer.document_id();
-                       if (more) output.add(i, filters[i].add(tokenizer.decode(token)));
+                       if (more) add(i, filters[i].add(tokenizer.decode(token)));
                        more = more && !filters[i].stopped();
                        if (!more) end(i);
                        return more;
@@ -182,6 +202,7 @@ Command add_sample(CLI::App& app) {
       ->type_name("f32|bf16")
       ->capture_default_str();
   app.add_option("--stop", o->stop, "end a sample when this text appears");
+  app.add_flag("--json", o->json, "print one JSON object a line for each text: sample, seed, prompt, text");
   add_threads_option(app, o->threads);
   return [o] { return run(*o); };
 }

@@ -111,5 +111,34 @@ TEST_CASE("--json: gradcheck") {
           Names{"name", "checked", "ok", "worst_element", "analytic", "numeric", "tolerance"});
 }
 
+TEST_CASE("--json: sample prints a whole text a line, the same as without") {
+  const Desk& desk = trained_desk();
+  const std::string sample =
+      "sample --model model --prompt a --prompt b --samples 2 --seed 7 --tokens 12 --temperature 1";
+  const Outcome run = desk.run(sample + " --json");
+  REQUIRE_MESSAGE(run.code == 0, run.text());
+  const std::vector<std::string> lines = lines_of(run.out);
+  REQUIRE(lines.size() == 4);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const Json object = Json::parse(lines[i]);
+    CHECK(keys(object) == Names{"sample", "seed", "prompt", "text"});
+    CHECK(object["sample"] == i + 1);
+    CHECK(object["seed"] == 7 + i);
+    CHECK(object["prompt"] == (i < 2 ? "a" : "b"));
+    const std::string plain = desk.run(sample).out;
+    CHECK(contains(plain, object["prompt"].get<std::string>() + object["text"].get<std::string>()));
+  }
+}
+
+TEST_CASE("--json: lesson lists, and does not run") {
+  const Desk desk;
+  const Outcome run = desk.run("lesson --json");
+  REQUIRE(run.code == 0);
+  CHECK(lines_of(run.out).size() > 20);
+  for (const std::string& line : lines_of(run.out))
+    CHECK(keys(Json::parse(line)) == Names{"name", "en", "zh"});
+  CHECK(desk.run("lesson tensors --json").code == 2);
+}
+
 }  // namespace
 }  // namespace minigpt::test
