@@ -146,7 +146,7 @@ std::string heat_map_text(const HeatMap& map, ColourMode mode) {
     for (const std::string& label : cells.column_labels) {
       // Above the number, which ends one column before its coloured cell does.
       const bool coloured = mode == ColourMode::full;
-      out += coloured ? fit_right(label, width - 1) + " " : fit_right(label, width);
+      out += coloured ? fit_right(label, width - 1) + " " : " " + fit_right(label, width - 1);
     }
     out.erase(out.find_last_not_of(' ') + 1);
     out += '\n';
