@@ -49,14 +49,16 @@ void show_row(Page& page, const Vocabulary& words, const WordModel& both_ways, c
     rows.push_back(mean(row, {0}));
     names.push_back(kind + " mean");
   }
-  page.heat_map("row of '" + word + "'", stack(rows, 0), names, s.words);
+  page.heat_map(word == "." ? "row of the full stop" : "row of '" + word + "'", stack(rows, 0), names,
+                s.words);
 }
 
 // The whole matrices, mean of the heads.
 void show_matrices(Page& page, const Vocabulary& words, const WordModel& both_ways, const WordModel& causal,
                    const Sentence& s) {
-  page.heat_map(s.words[1] + " both ways", mean_of_heads(both_ways, s, words), s.words, s.words);
-  page.heat_map(s.words[1] + " causal", mean_of_heads(causal, s, words), s.words, s.words);
+  const std::string& name = s.words[0] == "The" ? s.words[1] : s.words[0];
+  page.heat_map(name + " both ways", mean_of_heads(both_ways, s, words), s.words, s.words);
+  page.heat_map(name + " causal", mean_of_heads(causal, s, words), s.words, s.words);
 }
 
 // The mean weight that a word gives the next one.
