@@ -72,7 +72,7 @@ StepGraph trace_step(const Gpt& model, const Tensor& tokens, const Tensor& targe
   for (const NamedParameter& p : parameters) counted.push_back(p.variable.value().storage());
   for (Node* node : nodes) {
     index[node] = static_cast<int>(graph.nodes.size());
-    GraphNode& entry = graph.nodes.emplace_back();
+    StepNode& entry = graph.nodes.emplace_back();
     entry.op = node->op;
     entry.module = node->module;
     entry.shape = node->shape;

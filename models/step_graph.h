@@ -10,7 +10,7 @@
 
 namespace minigpt {
 
-struct GraphNode {
+struct StepNode {
   std::string op, module;  // module: path, "" outside of any
   Shape shape;             // of the output
   std::string dtype;
@@ -26,7 +26,7 @@ struct GraphNode {
 struct StepGraph {
   double loss = 0;
   double forward_seconds = 0, backward_seconds = 0;
-  std::vector<GraphNode> nodes;  // in the order of the forward pass; the last one is the loss
+  std::vector<StepNode> nodes;  // in the order of the forward pass; the last one is the loss
 };
 
 // Forward and backward of the mean loss of one batch, without dropout. Gradients that the model had are dropped.

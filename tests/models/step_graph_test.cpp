@@ -20,7 +20,7 @@ TEST_CASE("step graph: every input is an older node, and every parameter is read
   CHECK(graph.nodes.back().grad_norm == 1);
   std::vector<std::string> leaves;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const GraphNode& node = graph.nodes[i];
+    const StepNode& node = graph.nodes[i];
     CAPTURE(node.op);
     for (const int input : node.inputs) CHECK(input < static_cast<int>(i));
     CHECK(node.has_gradient);
@@ -42,7 +42,7 @@ TEST_CASE("step graph: the gradient of the logits has the length it has by retai
   kept.retain_grad();
   cross_entropy(kept, reshape(targets, {4})).backward();
   const auto found = std::find_if(graph.nodes.begin(), graph.nodes.end(),
-                                  [](const GraphNode& n) { return n.module == "lm_head"; });
+                                  [](const StepNode& n) { return n.module == "lm_head"; });
   REQUIRE(found != graph.nodes.end());
   CHECK(found->grad_norm == doctest::Approx(summarise(kept.grad().value()).norm));
 }
