@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "autograd/anomaly.h"
 #include "autograd/ops/mul.h"
 #include "autograd/profile.h"
 #include "models/train_optimizer.h"
@@ -109,6 +110,8 @@ StepReport Trainer::update() {
   profile_mark("zero_grad");
   const bool watched = watcher_ && watcher_->due(state_.step);
   Tensor inputs;
+  std::optional<AnomalyMode> anomalies;
+  if (detect_anomalies_) anomalies.emplace(state_.step);
   for (std::int64_t i = 0; i < micro; ++i) {
     dropout_.begin(static_cast<std::uint64_t>(state_.step), static_cast<std::uint32_t>(i));
     Mode mode;
@@ -126,6 +129,7 @@ StepReport Trainer::update() {
     (micro == 1 ? loss : loss * (1.0 / static_cast<double>(micro))).backward();
     profile_mark("gradients of leaves");
   }
+  anomalies.reset();
   report.grad_norm = grad_norm(parameters_);
   profile_mark("grad_norm");
   if (!std::isfinite(report.grad_norm)) {

@@ -76,6 +76,10 @@ class Trainer {
   // Shows the updates of later runs to a watcher, which must outlive them; null for none.
   void set_watcher(UpdateWatcher* watcher) { watcher_ = watcher; }
 
+  // Looks through every result and every gradient of later runs, and stops a run with Anomaly, a RunError (autograd/anomaly.h),
+  // at the first that is not finite: tells where in the model, and from which values. Updates stay the same bits.
+  void detect_anomalies(bool on) { detect_anomalies_ = on; }
+
   // Runs until config.steps updates have been made, or `interrupt` becomes true (checked between updates), or early stop.
   // Saves into `folder` (may be null: nothing is written): best weights at evaluations, the whole state every save_every
   // steps and at the end. Throws RunError, before the update, at the first loss or gradient that is not finite; the
@@ -110,6 +114,7 @@ class Trainer {
   TrainState state_;
   const std::atomic<bool>* interrupt_ = nullptr;
   UpdateWatcher* watcher_ = nullptr;
+  bool detect_anomalies_ = false;
   std::int64_t saved_step_ = -1;
 };
 

@@ -27,7 +27,7 @@ struct Options {
   ConfigOptions config;
   TrainRequest request;
   TextOption log_every, threads, watch;
-  bool json = false, tensorboard = false;
+  bool json = false, tensorboard = false, anomalies = false;
 };
 
 // Counting models on the same split: what a GPT has to beat.
@@ -131,6 +131,7 @@ int run(const Options& o) {
   std::optional<Watch> watch;
   if (watch_every > 0)
     trainer.set_watcher(&watch.emplace(setup.folder.watch(), watch_every, trainer.state().step));
+  trainer.detect_anomalies(o.anomalies);
   StopReason reason;
   try {
     reason = trainer.run(&setup.folder, metrics, &watch_interrupts());
@@ -176,6 +177,9 @@ Command add_train(CLI::App& app) {
                   "record gradients, weights and layers every so many steps in watch.jsonl; 0: never", "0");
   app.add_flag("--tensorboard", o->tensorboard,
                "also write events.out.tfevents files, for tensorboard --logdir DIR");
+  app.add_flag("--detect-anomaly", o->anomalies,
+               "stop at the first value that is not finite, and tell where in the model it arose and from "
+               "what (slower)");
   add_threads_option(app, o->threads);
   o->config.add_to(app, preset("quick"));
   return [o] { return run(*o); };
