@@ -17,6 +17,7 @@ Command add_gradcheck(CLI::App& app);
 Command add_graph(CLI::App& app);
 Command add_heads(CLI::App& app);
 Command add_why(CLI::App& app);
+Command add_inspect(CLI::App& app);
 Command add_info(CLI::App& app);
 Command add_bench(CLI::App& app);
 Command add_lesson(CLI::App& app);

@@ -97,9 +97,9 @@ int run(int argc, char** argv) {
   // One command: without this, the lesson of that name in `minigpt lesson gradcheck` would be taken for a second one.
   app.require_subcommand(0, 1);
   const std::pair<const char*, Command (*)(CLI::App&)> commands[] = {
-      {"train", add_train},         {"sample", add_sample}, {"eval", add_eval},     {"ngram", add_ngram},
-      {"gradcheck", add_gradcheck}, {"info", add_info},     {"heads", add_heads},   {"why", add_why},
-      {"graph", add_graph},         {"bench", add_bench},   {"lesson", add_lesson},
+      {"train", add_train},         {"sample", add_sample}, {"eval", add_eval},   {"ngram", add_ngram},
+      {"gradcheck", add_gradcheck}, {"info", add_info},     {"heads", add_heads}, {"why", add_why},
+      {"inspect", add_inspect},     {"graph", add_graph},   {"bench", add_bench}, {"lesson", add_lesson},
   };
   std::vector<Entry> entries;
   for (const auto& [name, add] : commands) {
