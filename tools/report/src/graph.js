@@ -30,7 +30,7 @@ function dot({ boxes, edges }, norms) {
       lines.push(`${names.get(b.key)} [label=${quote(label)}, id=${quote(`box:${b.key}`)}, class=${b.module ? 'module' : 'op'}${b.module ? ', style=rounded' : ''}];`);
     }
     for (const [path, child] of node.children) {
-      lines.push(`subgraph cluster_${frames++} { label=${quote(path.replace(/^transformer\./, ''))}; id=${quote(`frame:${path}`)}; labeljust=l;`);
+      lines.push(`subgraph cluster_${frames++} { label=${quote(path.replace(/^transformer\./, ''))}; id=${quote(`frame:${path}`)}; labeljust=l; labelloc=b;`); // which is the upper end of a graph that grows upwards
       write(child);
       lines.push('}');
     }
