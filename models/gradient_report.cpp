@@ -8,6 +8,8 @@
 namespace minigpt {
 namespace {
 
+constexpr int kBins = 32;
+
 constexpr double kFar = 30;  // between the first and the last block; healthy models stay within a few
 
 // "transformer.h.3.mlp.c_fc.weight" -> 3; -1 outside of the blocks.
@@ -71,9 +73,9 @@ GradientReport inspect_gradients(const Gpt& model, const Tensor& tokens, const T
     ParameterGradient& row = report.parameters.emplace_back();
     row.name = p.name;
     row.shape = p.variable.shape();
-    row.weight = summarise(p.variable.value());
+    row.weight = statistics(p.variable.value(), kBins);
     row.has_gradient = p.variable.has_grad();
-    if (row.has_gradient) row.grad = summarise(p.variable.grad().value());
+    if (row.has_gradient) row.grad = statistics(p.variable.grad().value(), kBins);
     squares += row.grad.norm * row.grad.norm;
   }
   report.norm = std::sqrt(squares);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "models/gpt.h"
-#include "models/tensor_summary.h"
+#include "models/statistics.h"
 
 namespace minigpt {
 
@@ -14,7 +14,7 @@ struct ParameterGradient {
   std::string name;
   Shape shape;
   bool has_gradient = false;  // false: nothing on the way to the loss used it
-  TensorSummary grad, weight;
+  Statistics grad, weight;
   double ratio() const;  // |gradient| / |weight|, 0 for a weight of zeros
 };
 

@@ -17,16 +17,17 @@ Statistics describe(const T* x, std::int64_t n, int bins) {
   std::int64_t zeros = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     const double v = static_cast<double>(x[i]);
-    squares += v * v;
     if (!std::isfinite(v)) {
       ++s.not_finite;
       continue;
     }
+    squares += v * v;
     sum += v;
     low = std::min(low, v);
     high = std::max(high, v);
     zeros += v == 0;
   }
+  s.count = n;
   s.norm = std::sqrt(squares);
   s.histogram.assign(static_cast<std::size_t>(bins), 0);
   const std::int64_t finite = n - s.not_finite;
@@ -50,6 +51,10 @@ Statistics describe(const T* x, std::int64_t n, int bins) {
 }
 
 }  // namespace
+
+double Statistics::rms() const {
+  return count > not_finite ? norm / std::sqrt(static_cast<double>(count - not_finite)) : 0;
+}
 
 Statistics statistics(const Tensor& x, int bins) {
   check(bins >= 0, "statistics", "bins must not be negative, got {}", bins);

@@ -9,13 +9,18 @@
 namespace minigpt {
 
 struct Statistics {
-  double norm = 0;                      // sqrt(sum x^2)
-  double mean = 0;                      // over the finite values, like the next three
-  double std = 0;                       // sqrt(mean of (x - mean)^2)
-  double min = 0, max = 0;              // 0 if there is no finite value
-  double zeros = 0;                     // share of exact zeros
-  std::int64_t not_finite = 0;          // how many values are infinite or not a number
-  std::vector<std::int64_t> histogram;  // of the finite values, in equal bins from min to max
+  // Of the finite values; all 0 if there is none.
+  double norm = 0;  // sqrt(sum x^2)
+  double mean = 0;
+  double std = 0;  // sqrt(mean of (x - mean)^2)
+  double min = 0, max = 0;
+  std::vector<std::int64_t> histogram;  // in equal bins from min to max, the last one closed
+
+  double zeros = 0;             // share of all values that are exactly 0
+  std::int64_t count = 0;       // all values
+  std::int64_t not_finite = 0;  // how many of them are infinite or not a number
+
+  double rms() const;  // norm / sqrt(finite values)
 };
 
 // x: float32 or float64, any shape   ->   see above. An empty tensor gives zeros. Sums are made in double and in order, so the

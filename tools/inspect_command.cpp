@@ -158,7 +158,9 @@ Json inspect(const Options& o) {
   out["gradients"] = gradients_json(inspect_gradients(model, batch.inputs, batch.targets),
                                     loaded.config.grad_clip, batch.inputs);
   out["watch"] = watch_json(folder);
-  out["graph"] = graph_json(trace_step(model, batch.inputs, batch.targets));
+  TrainConfig plain = loaded.config;  // every operation in sight, also of a run that recomputes
+  plain.recompute = false;
+  out["graph"] = graph_json(graph_of_step(*loaded.model, plain, batch.inputs, batch.targets));
   out["attention"] = attention_json(model, inputs);
   out["heads"] = heads_json(heads_of(loaded, data, window, o.ablation));
   std::vector<double> per_token;

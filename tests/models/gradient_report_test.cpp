@@ -33,7 +33,7 @@ TEST_CASE("gradients: the report holds those of backward(), and leaves none behi
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const ParameterGradient& row = report.parameters[i];
     CHECK(row.name == parameters[i].name);
-    CHECK(row.grad.norm == doctest::Approx(summarise(parameters[i].variable.grad().value()).norm));
+    CHECK(row.grad.norm == doctest::Approx(statistics(parameters[i].variable.grad().value()).norm));
     CHECK(row.ratio() == doctest::Approx(row.grad.norm / row.weight.norm));
     squares += row.grad.norm * row.grad.norm;
   }

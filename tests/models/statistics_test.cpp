@@ -36,7 +36,10 @@ TEST_CASE("statistics: values that are not finite are counted and left out") {
   CHECK(s.mean == 2);
   CHECK(s.max == 3);
   CHECK(s.histogram == std::vector<std::int64_t>{1, 1});
-  CHECK_FALSE(std::isfinite(s.norm));
+  CHECK(s.norm == doctest::Approx(std::sqrt(10.0)));
+  CHECK(s.rms() == doctest::Approx(std::sqrt(5.0)));
+  CHECK(s.count == 4);
+  CHECK(statistics(Tensor::from<double>({inf}, {1})).norm == 0);
 }
 
 TEST_CASE("statistics: nothing, equal values, views, and other types") {

@@ -38,15 +38,11 @@ std::vector<Json> json_lines(const std::filesystem::path& path) {
   return objects;
 }
 
-Json summary_json(const TensorSummary& s) {
-  return {{"norm", number(s.norm)},
-          {"mean", number(s.mean)},
-          {"std", number(s.std)},
-          {"min", number(s.min)},
-          {"max", number(s.max)},
-          {"zeros", number(s.zeros)},
-          {"hist", s.hist},
-          {"range", numbers(std::array{s.min, s.max})},
+Json summary_json(const Statistics& s) {
+  return {{"norm", number(s.norm)},    {"mean", number(s.mean)},
+          {"std", number(s.std)},      {"min", number(s.min)},
+          {"max", number(s.max)},      {"zeros", number(s.zeros)},
+          {"hist", s.histogram},       {"range", numbers(std::array{s.min, s.max})},
           {"not_finite", s.not_finite}};
 }
 
@@ -121,18 +117,31 @@ Json watch_json(const ModelFolder& folder) {
   return lines.empty() ? Json() : Json(lines);
 }
 
-Json graph_json(const StepGraph& graph) {
-  Json out = {{"loss", number(graph.loss)}, {"nodes", Json::array()}};
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const GraphNode& n = graph.nodes[i];
-    Json node = {
-        {"id", i}, {"op", n.op}, {"module", n.module}, {"shape", dimensions(n.shape)}, {"dtype", n.dtype}};
-    node["saved_bytes"] = n.saved_bytes;
-    node["grad_norm"] = n.has_gradient ? number(n.grad_norm) : Json();
-    node["backward_ms"] = number(1e3 * n.backward_seconds);
-    node["inputs"] = n.inputs;
-    node["parameters"] = n.leaves;
-    out["nodes"].push_back(std::move(node));
+Json graph_json(const TrainingGraph& step) {
+  Json out = {{"loss", number(step.loss)}, {"nodes", Json::array()}};
+  std::vector<std::size_t> place(step.graph.nodes.size());  // of an operation among the operations
+  for (std::size_t i = 0; i < step.graph.nodes.size(); ++i) {
+    const GraphNode& n = step.graph.nodes[i];
+    if (n.leaf) continue;
+    place[i] = out["nodes"].size();
+    out["nodes"].push_back({{"id", place[i]},
+                            {"op", n.op},
+                            {"module", n.module},
+                            {"shape", dimensions(n.shape)},
+                            {"dtype", name_of(n.dtype)},
+                            {"saved_bytes", n.kept_bytes},
+                            {"grad_norm", number(n.grad_norm)},
+                            {"backward_ms", number(1e3 * n.backward_seconds)},
+                            {"inputs", Json::array()},
+                            {"parameters", Json::array()}});
+  }
+  for (const GraphEdge& e : step.graph.edges) {
+    const GraphNode& from = step.graph.nodes[static_cast<std::size_t>(e.from)];
+    Json& to = out["nodes"][place[static_cast<std::size_t>(e.to)]];
+    if (from.leaf)
+      to["parameters"].push_back(from.name);
+    else
+      to["inputs"].push_back(place[static_cast<std::size_t>(e.from)]);
   }
   return out;
 }

@@ -10,8 +10,8 @@
 #include "models/model_folder.h"
 #include "models/ngram.h"
 #include "models/predictions.h"
-#include "models/step_graph.h"
 #include "models/train_data.h"
+#include "models/training_graph.h"
 
 namespace minigpt::tools {
 
@@ -30,7 +30,8 @@ Json training_json(const ModelFolder& folder, const TrainConfig& config, const T
 Json gradients_json(const GradientReport& report, double grad_clip, const Tensor& tokens);
 // The lines of watch.jsonl, which `minigpt train --watch` writes; null if there is no such file.
 Json watch_json(const ModelFolder& folder);
-Json graph_json(const StepGraph& graph);
+// Operations in the order of the forward pass, with the names of the parameters that they read.
+Json graph_json(const TrainingGraph& step);
 // All weights of the heads on one text, packed (models/packed_weights.h).
 Json attention_json(const Gpt& model, std::span<const std::int32_t> tokens);
 Json heads_json(std::span<const HeadReport> reports);
