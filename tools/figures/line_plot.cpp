@@ -28,6 +28,12 @@ double round_step(double range) {
   return 10 * power;
 }
 
+// There is nothing between layer 1 and layer 2.
+double linear_step(const Axis& axis) {
+  const double step = round_step(axis.high - axis.low);
+  return axis.whole ? std::max(1.0, step) : step;
+}
+
 }  // namespace
 
 double Axis::place(double value) const { return (unit_of(scale, value) - low) / (high - low); }
@@ -41,9 +47,10 @@ Axis axis_for(Scale scale, const std::vector<double>& values) {
     axis.low -= room;
     axis.high += room;
   }
+  axis.whole = std::all_of(values.begin(), values.end(), [](double v) { return v == std::round(v); });
   // A logarithmic axis of less than two powers of ten ends where its data end, give or take a little.
   const double room = scale == Scale::linear ? 0 : 0.03 * (axis.high - axis.low);
-  const double step = scale == Scale::linear ? round_step(axis.high - axis.low) : 0;
+  const double step = scale == Scale::linear ? linear_step(axis) : 0;
   if (scale == Scale::linear) {
     axis.low = std::floor(axis.low / step + 1e-9) * step;
     axis.high = std::ceil(axis.high / step - 1e-9) * step;
@@ -56,7 +63,7 @@ Axis axis_for(Scale scale, const std::vector<double>& values) {
 std::vector<double> ticks_of(const Axis& axis) {
   std::vector<double> ticks;
   if (axis.scale == Scale::linear) {
-    const double step = round_step(axis.high - axis.low);
+    const double step = linear_step(axis);
     for (auto i = std::llround(std::ceil(axis.low / step - 1e-9));
          static_cast<double>(i) * step <= axis.high + 1e-9 * step; ++i)
       ticks.push_back(static_cast<double>(i) * step);

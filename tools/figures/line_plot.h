@@ -31,6 +31,7 @@ namespace detail {
 struct Axis {
   Scale scale = Scale::linear;
   double low = 0, high = 1;  // in the axis' own unit: the value, or its logarithm
+  bool whole = false;        // all its values are whole numbers, and so are its ticks
   double place(double value) const;
   bool shows(double value) const;
 };

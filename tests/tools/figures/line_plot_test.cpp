@@ -18,6 +18,12 @@ TEST_CASE("line plot: linear axes have round ends and ticks") {
   CHECK(axis.place(15) == doctest::Approx(0.25));
 }
 
+TEST_CASE("line plot: an axis of whole numbers has no ticks between them") {
+  CHECK(figures::detail::ticks_of(figures::detail::axis_for(Scale::linear, {0, 1, 2})) ==
+        std::vector<double>{0, 1, 2});
+  CHECK(figures::detail::ticks_of(figures::detail::axis_for(Scale::linear, {0, 1.5, 2})).size() == 5);
+}
+
 TEST_CASE("line plot: logarithmic axes have their ticks at powers") {
   const auto two = figures::detail::axis_for(Scale::log2, {64, 4096});
   CHECK(figures::detail::ticks_of(two) == std::vector<double>{64, 128, 256, 512, 1024, 2048, 4096});
