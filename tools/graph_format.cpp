@@ -38,9 +38,14 @@ std::vector<std::string> boxes(std::string_view path) {
   return all;
 }
 
-std::string dot_node(const GraphNode& n, std::size_t id, bool folded) {
-  std::string label = n.leaf ? n.label() : (folded ? n.label() : std::string(n.op));
-  label = dot_quoted(label);
+// full: with the module's path, because no box around it tells.
+std::string dot_node(const GraphNode& n, std::size_t id, bool full) {
+  std::string label = dot_quoted(n.leaf ? n.label() : n.op);
+  if (full && *n.module && *n.op) {
+    std::string module = dot_quoted(n.module);
+    module.pop_back();
+    label = module + "\\n" + label.substr(1);
+  }
   label.pop_back();
   label += fmt::format("\\n{}", n.shape.str());
   if (n.kept_bytes > 0) label += fmt::format("\\nkeeps {}", size_text(n.kept_bytes));
@@ -88,16 +93,15 @@ std::string graph_table(const Graph& graph) {
 }
 
 std::string graph_dot(const Graph& graph) {
-  // A folded node stands for its module: its own box would hold nothing else.
-  std::map<std::string_view, int> in_module;
+  // A box around one node alone would say nothing that the node does not.
+  std::map<std::string, int> inside;
   for (const GraphNode& n : graph.nodes)
-    if (!n.leaf) ++in_module[n.module];
+    for (const std::string& box : boxes(n.module)) ++inside[box];
   std::map<std::string, std::vector<std::size_t>> content;
   std::set<std::string> all_boxes;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const GraphNode& n = graph.nodes[i];
-    std::vector<std::string> around = boxes(n.module);
-    if (!around.empty() && in_module[n.module] == 1) around.pop_back();
+    std::vector<std::string> around = boxes(graph.nodes[i].module);
+    std::erase_if(around, [&](const std::string& box) { return inside.at(box) < 2; });
     content[around.empty() ? "" : around.back()].push_back(i);
     all_boxes.insert(around.begin(), around.end());
   }

@@ -65,6 +65,10 @@ TEST_CASE("graph: DOT declares every node that its edges name, and its brackets 
     REQUIRE(dot.starts_with("digraph minigpt {\n"));
     CHECK(dot.ends_with("}\n"));
     CHECK(std::count(dot.begin(), dot.end(), '{') == std::count(dot.begin(), dot.end(), '}'));
+    CHECK(contains(dot, "subgraph \"cluster transformer.h.0.attn\""));
+    CHECK_FALSE(contains(dot, "subgraph \"cluster lm_head\""));  // one operation needs no box
+    CHECK(contains(dot, "[label=\"lm_head\\nlinear\\n"));
+    CHECK(contains(dot, "[label=\"causal_attention\\n") == (std::string_view(more) != "dot"));
     std::set<std::string> declared;
     for (const std::string& line : lines_of(dot)) {
       const std::vector<std::string> words = words_of(line);
