@@ -102,8 +102,9 @@ await tab('Graph');
 await page.waitForSelector('.drawing svg .node');
 const boxes = Number(await page.$eval('.drawing', (d) => d.dataset.boxes));
 check(boxes >= 6, `Graph: ${boxes} boxes at first`);
-await page.click('.node.module >> nth=1');
-await page.waitForTimeout(400);
+// One of several operations: a module of one would unfold into as many boxes.
+await page.click('.node.module:has-text("operations") >> nth=0');
+await page.waitForFunction((n) => Number(document.querySelector('.drawing').dataset.boxes) > n, boxes, { timeout: 20000 }).catch(() => {});
 const more = Number(await page.$eval('.drawing', (d) => d.dataset.boxes));
 check(more > boxes, `Graph: a click unfolds a module, ${more} boxes`);
 await page.fill('input[type=search]', 'cross_entropy');
