@@ -93,6 +93,7 @@ TEST_CASE("S15: lesson padding") {
 
 TEST_CASE("S16: lesson block") {
   check_lesson_shows("block", {"x (4, 16, 512) -> block, 8 heads -> (4, 16, 512)", "1315328", "3152384"});
+  check_lesson_shows("pre-norm", {"8   1.0000"});
 }
 
 }  // namespace

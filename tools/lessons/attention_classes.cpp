@@ -21,8 +21,8 @@ void attention_classes(Page& page) {
       {"The last lesson computed attention line by line. From here on it is a class that owns its "
        "matrices: nn/attention/self_attention_v1.h holds them as bare parameters, and is worth reading "
        "now; its forward is three lines.",
-       "上一课是一行一行算的。从这里起，注意力是一个类，矩阵归它所有。"
-       "nn/attention/self_attention_v1.h 直接存放矩阵，值得现在打开看看，它的 forward 只有三行。"});
+       "上一课是一行一行算的。从这里起，注意力是一个类，矩阵归它所有。nn/attention/self_attention_v1.h 直"
+       "接存放矩阵，值得现在打开看看，它的 forward 只有三行。"});
   const Variable x(example_words());
   Generator rng(page.seed_or(123));
   const SelfAttentionV1 v1(3, 2, rng);
@@ -37,9 +37,8 @@ void attention_classes(Page& page) {
       {"Everybody else writes x W with a Linear layer, which holds W and starts it well. "
        "nn/attention/self_attention_v2.h does. One detail: Linear keeps its matrix transposed, one row "
        "for each output, and computes x W^T.",
-       "大家一般用 Linear 层来写 x W，它保存 W，并给出合适的初始值。"
-       "nn/attention/self_attention_v2.h 就是这样写的。有一个细节：Linear 保存的矩阵是转置的，"
-       "每个输出占一行，计算的是 x W^T。"});
+       "大家一般用 Linear 层来写 x W，它保存 W，并给出合适的初始值。nn/attention/self_attention_v2.h 就是"
+       "这样写的。有一个细节：Linear 保存的矩阵是转置的，每个输出占一行，计算的是 x W^T。"});
   rng.seed(page.seed_or(789));
   const SelfAttentionV2 v2(3, 2, false, rng);
   const Attention second = v2.forward(x);
@@ -50,19 +49,18 @@ void attention_classes(Page& page) {
   page.say(
       {"Only because they start differently. v1 draws between 0 and 1, so every matrix pushes the same "
        "way and all results are positive. Linear draws between -1/sqrt(d_in) and 1/sqrt(d_in), here "
-       "+-0.5774: centred, and the narrower the more numbers are summed, so that results stay as "
-       "large as inputs.",
-       "只因为初始值不同。v1 在 0 到 1 之间取值，每个矩阵都往同一个方向推，结果全是正数。"
-       "Linear 在 -1/sqrt(d_in) 到 1/sqrt(d_in)（这里是 +-0.5774）之间取值：以 0 为中心，"
-       "相加的数越多范围越窄，这样输出和输入保持差不多的大小。"});
+       "+-0.5774: centred, and the narrower the more numbers are summed, so that results stay as large as "
+       "inputs.",
+       "只因为初始值不同。v1 在 0 到 1 之间取值，每个矩阵都往同一个方向推，结果全是正数。Linear 在 "
+       "-1/sqrt(d_in) 到 1/sqrt(d_in)（这里是 +-0.5774）之间取值：以 0 为中心，相加的数越多范围越窄，这样"
+       "输出和输入保持差不多的大小。"});
   page.matrix(Text{"W_query of v1", "v1 的 W_query"}, v1.W_query.value());
   page.matrix(Text{"W_query of v2, transposed", "v2 的 W_query，转置之后"},
               transpose(v2.W_query.weight.value()));
   page.say(
       {"Small weights give scores near 0 and so attention that is almost even, 1/6 = 0.1667 each: v2 "
        "begins without an opinion, and learns one.",
-       "权重小，分数就接近 0，注意力几乎平均，每个词都是 1/6 = 0.1667："
-       "v2 一开始没有偏好，偏好是学出来的。"});
+       "权重小，分数就接近 0，注意力几乎平均，每个词都是 1/6 = 0.1667：v2 一开始没有偏好，偏好是学出来的。"});
   page.value(Text{"v1, largest weight", "v1 最大的权重"}, max(first.weights.value()).item());
   page.value(Text{"v2, largest weight", "v2 最大的权重"}, max(second.weights.value()).item());
 

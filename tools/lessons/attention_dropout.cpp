@@ -11,12 +11,11 @@ namespace minigpt::lessons {
 void attention_dropout(Page& page) {
   page.heading({"Dropout: hiding at random while training", "Dropout：训练时随机遮住一些"});
   page.say(
-      {"A model that always looks at the same word has learnt a shortcut. Dropout takes words away at random "
-       "while it trains, so it must get along with whatever is left. Each number is set to 0 with "
-       "probability "
-       "p, and the others are multiplied by 1/(1 - p), so that the average stays what it was.",
-       "一个模型如果总盯着同一个词，那是学到了捷径。训练时，dropout 随机拿走一些词，"
-       "让它学会靠剩下的词也行。每个数以概率 p 变成 0，其余的乘以 1/(1 - p)，这样平均值不变。"});
+      {"A model that always looks at the same word has learnt a shortcut. Dropout takes words away at "
+       "random while it trains, so it must get along with whatever is left. Each number is set to 0 with "
+       "probability p, and the others are multiplied by 1/(1 - p), so that the average stays what it was.",
+       "一个模型如果总盯着同一个词，那是学到了捷径。训练时，dropout 随机拿走一些词，让它学会靠剩下的词也"
+       "行。每个数以概率 p 变成 0，其余的乘以 1/(1 - p)，这样平均值不变。"});
   const std::uint64_t seed = page.seed_or(123);
   Generator rng(seed);
   DropoutStream stream = DropoutStream::torch(rng);  // the masks that PyTorch draws for this seed
@@ -41,8 +40,8 @@ void attention_dropout(Page& page) {
   page.say(
       {"GPT applies it to the causal weights (here those of the last lesson, seed 789), after softmax. A "
        "word then misses some of the words it wanted to see, and sees the others twice as strongly.",
-       "GPT 把它用在 softmax 之后的因果权重上（这里用上一课的权重，种子 789）。"
-       "于是一个词看不到它想看的某些词，而看到的那些则加倍。"});
+       "GPT 把它用在 softmax 之后的因果权重上（这里用上一课的权重，种子 789）。于是一个词看不到它想看的某"
+       "些词，而看到的那些则加倍。"});
   Generator start(page.seed_or(789));
   const SelfAttentionV2 layer(3, 2, false, start);
   const Variable x(example_words());
@@ -57,8 +56,8 @@ void attention_dropout(Page& page) {
   page.say(
       {"Rows do not add up to 1 any more. That is wanted: dividing again would undo the scaling, and the "
        "average would be wrong. A row can even be all zero: that word hears nothing this time.",
-       "每行的和不再是 1。这正是想要的：如果再除一次，就抵消了放大，平均值反而错了。"
-       "有的行甚至全是 0：这个词这一次什么也没听到。"});
+       "每行的和不再是 1。这正是想要的：如果再除一次，就抵消了放大，平均值反而错了。有的行甚至全是 0：这"
+       "个词这一次什么也没听到。"});
   page.matrix(Text{"context vectors with dropout", "带 dropout 的上下文向量"},
               scaled_dot_product_attention(q, k, v, {.dropout = mask, .causal = true}).out.value());
   page.matrix(Text{"context vectors without (evaluation, generation)", "不带 dropout 的（评估和生成时）"},

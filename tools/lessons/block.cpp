@@ -1,11 +1,7 @@
-#include <cmath>
-
 #include "autograd/ops.h"
 #include "nn/attention_block.h"
-#include "nn/embedding.h"
 #include "nn/encoder_layer.h"
 #include "nn/optim/adam.h"
-#include "nn/positions.h"
 #include "tensor/reduce.h"
 #include "tools/lessons/lessons.h"
 
@@ -47,59 +43,24 @@ double learn_products(M& block, Generator& rng, Page& page, const char* name) {
   return average;
 }
 
-// A task for a deep stack: write 8 random digits backwards. Returns the loss every 50 steps; guessing gives log 8 = 2.08.
-std::vector<double> learn_reversal(bool norm_first, double rate, std::uint64_t seed) {
-  constexpr std::int64_t kLayers = 8, B = 16, T = 8, C = 32;
-  Generator rng(seed);
-  Embedding digits(8, C, rng);
-  LearnedPositions positions(T, C, rng);
-  TransformerEncoder stack({.d_model = C,
-                            .nhead = 4,
-                            .dim_feedforward = 4 * C,
-                            .dropout = 0,
-                            .activation = Activation::gelu_erf,
-                            .norm_first = norm_first},
-                           kLayers, norm_first, rng);
-  Linear read_out(C, 8, true, rng);
-  std::vector<NamedParameter> parameters = named_parameters(stack);
-  for (auto list : {named_parameters(digits), named_parameters(positions), named_parameters(read_out)})
-    parameters.insert(parameters.end(), list.begin(), list.end());
-  Adam optimizer({{parameters, rate, 0}});
-  std::vector<double> losses;
-  Tensor text = Tensor::empty({B, T}, DType::i32), backwards = Tensor::empty({B, T}, DType::i32);
-  for (int step = 0; step <= 150; ++step) {
-    rng.randint(std::span<std::int32_t>(text.mutable_data<std::int32_t>(), B * T), 0, 8);
-    for (std::int64_t t = 0; t < T; ++t) select(backwards, 1, t).copy_(select(text, 1, T - 1 - t));
-    const Variable logits = read_out.forward(stack.forward(positions.forward(digits.forward(text))));
-    const Variable loss = cross_entropy(reshape(logits, {B * T, 8}), reshape(backwards, {B * T}));
-    if (step % 50 == 0) losses.push_back(loss.item());
-    optimizer.zero_grad();
-    loss.backward();
-    optimizer.step();
-  }
-  return losses;
-}
-
 }  // namespace
 
 void block(Page& page) {
   page.heading({"The block: what attention is wrapped in", "Transformer 块：包在注意力外面的东西"});
   page.say(
-      {"Attention only mixes: its result is a mean of values. A block adds what is missing, in two steps of "
-       "the same form:",
+      {"Attention only mixes: its result is a mean of values. A block adds what is missing, in two steps "
+       "of the same form:",
        "注意力只会混合：结果是值的平均。Transformer 块补上缺的东西，分两步，形式相同："});
   page.line("  x = norm1(x + dropout(attention(x)))");
   page.line("  x = norm2(x + dropout(ffn(x)))");
   page.say(
       {"x + ... keeps what was there (the residual connection): a layer only adds its correction. norm "
-       "brings each word "
-       "back to mean 0 and variance 1 (lesson layer-norm). ffn works on each word alone: attention gathers, "
-       "ffn digests. "
-       "This is nn/attention_block.h, with the sizes of the text it follows:",
+       "brings each word back to mean 0 and variance 1 (lesson layer-norm). ffn works on each word alone: "
+       "attention gathers, ffn digests. This is nn/attention_block.h, with the sizes of the text it "
+       "follows:",
        "x + ... 保留原来的内容（残差连接）：每层只补上一点修正。norm 把每个词调回均值 0、方差 1（见 "
-       "layer-norm 一课）。"
-       "ffn 单独处理每个词：注意力负责收集，ffn 负责消化。代码在 "
-       "nn/attention_block.h，尺寸和它依据的文章一样："});
+       "layer-norm 一课）。ffn 单独处理每个词：注意力负责收集，ffn 负责消化。代码在 nn/attention_block.h，"
+       "尺寸和它依据的文章一样："});
   const std::uint64_t seed = page.seed_or(16);
   Generator rng(seed);
   {
@@ -114,13 +75,10 @@ void block(Page& page) {
   page.heading({"What a real feed-forward part adds", "真正的前馈层多了什么"});
   page.say(
       {"That text's ffn is one Linear layer. Attention ends in a Linear layer too, and two in a row are "
-       "worth one: "
-       "W2 (W1 x) = (W2 W1) x. A real one widens each word to 4 times its size, bends it with GELU, and "
-       "narrows it again. "
-       "The bend is what counts:",
-       "那篇文章的 ffn 只有一个 Linear 层。注意力的末尾也是 Linear 层，两个连着只顶一个："
-       "W2 (W1 x) = (W2 W1) x。真正的前馈层先把每个词展宽到 4 倍，用 GELU "
-       "“弯一下”，再收窄。关键就在这一弯："});
+       "worth one: W2 (W1 x) = (W2 W1) x. A real one widens each word to 4 times its size, bends it with "
+       "GELU, and narrows it again. The bend is what counts:",
+       "那篇文章的 ffn 只有一个 Linear 层。注意力的末尾也是 Linear 层，两个连着只顶一个：W2 (W1 x) = (W2 "
+       "W1) x。真正的前馈层先把每个词展宽到 4 倍，用 GELU “弯一下”，再收窄。关键就在这一弯："});
   const Linear first(8, 32, false, rng), second(32, 8, false, rng);
   const Variable y(normal({5, 8}, rng));
   const Variable product = matmul(second.weight, first.weight);  // (8, 32) x (32, 8) -> (8, 8)
@@ -141,32 +99,6 @@ void block(Page& page) {
   learn_products(plain, rng, page, "ffn = one Linear");
   learn_products(unbent, rng, page, "ffn 4 times as wide, without GELU");
   learn_products(bent, rng, page, "ffn 4 times as wide, with GELU");
-
-  page.heading({"Post-norm or pre-norm", "后归一化还是先归一化"});
-  page.say(
-      {"The block above normalises after adding, as the first transformers did. GPT-2 moved the norm in "
-       "front of each part, x = x + attention(norm1(x)), so that x itself runs from bottom to top "
-       "untouched, and the gradient runs back along the same road. The difference shows in deep stacks "
-       "that are to learn fast. 8 layers learn to write 8 digits backwards; guessing has loss 2.08:",
-       "上面的块先相加再归一化，最早的 Transformer 就是这样。GPT-2 把归一化挪到每部分的前面："
-       "x = x + attention(norm1(x))，于是 x 自己从底到顶一路不受干扰，梯度也沿着同一条路回来。"
-       "网络深、又想学得快的时候，差别就出来了。让 8 层网络学习把 8 个数字倒着写，瞎猜的损失是 2.08："});
-  for (const double rate : {0.003, 0.01}) {
-    const std::vector<double> post = learn_reversal(false, rate, seed),
-                              pre = learn_reversal(true, rate, seed);
-    page.line("  {} {:<5}  step   post-norm   pre-norm", page.chinese() ? "学习率       " : "learning rate",
-              rate);
-    for (std::size_t i = 0; i < post.size(); ++i)
-      page.line("                      {:>5}   {:>9.4f}   {:>8.4f}", 50 * i, post[i], pre[i]);
-  }
-  page.say(
-      {"At the moderate rate both learn. At the higher one post-norm never gets off the ground: its first "
-       "steps are too large, and every norm on the way down passes the damage on. That is why post-norm "
-       "models start with a tiny rate that slowly grows (warm-up). Pre-norm does not mind. Its price: x "
-       "grows from layer to layer, so one more norm is needed on top.",
-       "学习率适中时两者都能学会。学习率高的时候，后归一化始终起不来：最初几步迈得太大，"
-       "每个 norm 又把坏影响传下去。所以后归一化的模型开头用很小的学习率，再慢慢加大（warm-up）。"
-       "先归一化就没有这个问题。代价是 x 逐层变大，所以最上面还要再加一个 norm。"});
 
   AttentionBlock small(512, 8, 0.1, rng);
   page.exercise({"How many numbers does the block with 512 channels learn?", "512 个通道的块要学多少个数？"},

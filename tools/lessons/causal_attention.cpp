@@ -12,9 +12,8 @@ void causal_attention(Page& page) {
   page.heading({"Causal attention for a batch of texts", "对一批文本做因果注意力"});
   page.say(
       {"All the parts are there: projections, scores, mask, softmax, dropout. "
-       "nn/attention/causal_attention.h "
-       "puts them into one class, and takes a batch: several texts at once, one more axis in front. Here "
-       "the six words twice.",
+       "nn/attention/causal_attention.h puts them into one class, and takes a batch: several texts at "
+       "once, one more axis in front. Here the six words twice.",
        "零件都齐了：投影、分数、掩码、softmax、dropout。nn/attention/causal_attention.h 把它们装进一个类，"
        "而且一次处理一批文本：前面多一个轴。这里把六个词放两遍。"});
   const Tensor words = example_words();
@@ -41,8 +40,8 @@ void causal_attention(Page& page) {
   page.matrix(Text{"how much each row changed", "每一行变了多少"}, change);
 
   page.say(
-      {"The gradient says the same: row 3 of the result depends on words 1 to 3 and on no other. A zero here "
-       "is an exact zero.",
+      {"The gradient says the same: row 3 of the result depends on words 1 to 3 and on no other. A zero "
+       "here is an exact zero.",
        "梯度说的也是同一件事：结果的第 3 行只依赖第 1 到第 3 个词。这里的 0 是准确的 0。"});
   Variable input(words, true);
   sum(select(attention.forward(input).out, 0, 2)).backward();
@@ -60,10 +59,9 @@ void causal_attention(Page& page) {
               training.forward(batch, mode).out.value());
   page.say(
       {"Now the two texts differ, because each weight of each text is dropped by itself. Where all the "
-       "weights of "
-       "a row are dropped, its context vector is zero.",
-       "现在两条文本不一样了，因为每条文本的每个权重都各自随机丢弃。"
-       "如果一行的权重全被丢掉，它的上下文向量就是 0。"});
+       "weights of a row are dropped, its context vector is zero.",
+       "现在两条文本不一样了，因为每条文本的每个权重都各自随机丢弃。如果一行的权重全被丢掉，它的上下文向"
+       "量就是 0。"});
 
   page.exercise(
       {"Row 1 of the result equals one of the values. Which, and what is its first number?",

@@ -22,13 +22,12 @@ Tensor normal(const Shape& shape, Generator& rng) {
 void cross_attention(Page& page) {
   page.heading({"Cross-attention: one text asks another", "交叉注意力：一段文本去问另一段文本"});
   page.say(
-      {"A translator writes one sentence while reading another. For each word to be written it looks back at "
-       "the "
-       "source. In attention's terms: queries come from what is being written (the decoder), keys and values "
-       "from "
-       "what was read (the encoder). Nothing else changes. The two lengths need not agree.",
-       "翻译的人一边读原文，一边写译文，每写一个词都回头看看原文。用注意力的话说："
-       "查询来自正在写的一方（解码器），键和值来自读过的一方（编码器），其他都不变。两边长度不必相同。"});
+      {"A translator writes one sentence while reading another. For each word to be written it looks back "
+       "at the source. In attention's terms: queries come from what is being written (the decoder), keys "
+       "and values from what was read (the encoder). Nothing else changes. The two lengths need not "
+       "agree.",
+       "翻译的人一边读原文，一边写译文，每写一个词都回头看看原文。用注意力的话说：查询来自正在写的一方（"
+       "解码器），键和值来自读过的一方（编码器），其他都不变。两边长度不必相同。"});
   Generator rng(page.seed_or(14));
   CrossAttention attention(kWidth, 1, rng);
   const Variable read(normal({2, kWords, kWidth}, rng)), written(normal({2, kWritten, kWidth}, rng));
@@ -46,12 +45,10 @@ void cross_attention(Page& page) {
   page.heading({"Let it learn to look in the right place", "让它学会看对地方"});
   page.say(
       {"A task that only cross-attention can solve: read 6 words, write the last 4 of them backwards. A "
-       "query knows nothing "
-       "but its own position; a key knows its word and its position. So query t must learn to find position "
-       "6 - t, "
-       "whatever word stands there, and the value must carry the word.",
-       "一个只有靠交叉注意力才能完成的任务：读 6 个词，把后 4 个倒着写出来。查询只知道自己的位置，"
-       "键知道自己的词和位置。所以第 t 个查询要学会找到相应的位置，不管那里是什么词；值则负责把词带回来。"});
+       "query knows nothing but its own position; a key knows its word and its position. So query t must "
+       "learn to find position 7 - t, whatever word stands there, and the value must carry the word.",
+       "一个只有靠交叉注意力才能完成的任务：读 6 个词，把后 4 个倒着写出来。查询只知道自己的位置，键知道"
+       "自己的词和位置。所以第 t 个查询要学会找到相应的位置，不管那里是什么词；值则负责把词带回来。"});
   const Tensor vocabulary = normal({kVocabulary, kWidth}, rng);  // a vector for each of 20 words
   const Tensor positions = normal({kWords, kWidth}, rng) * 2.0;  // and for each of 6 positions
   const std::int64_t B = 32;
@@ -87,9 +84,8 @@ void cross_attention(Page& page) {
                 {"read 1", "read 2", "read 3", "read 4", "read 5", "read 6"});
   page.say(
       {"Word 1 of the result looks at word 6 of the source, word 2 at word 5: attention has become an "
-       "address. In a real "
-       "translator the picture is less tidy, but of this kind: roughly diagonal, with swaps where word order "
-       "differs.",
+       "address. In a real translator the picture is less tidy, but of this kind: roughly diagonal, with "
+       "swaps where word order differs.",
        "结果的第 1 个词看原文的第 6 个，第 2 个看第 5 个：注意力变成了“地址”。真正的翻译模型没有这么整齐，"
        "但也是这样的图：大致沿对角线，语序不同的地方有交换。"});
 

@@ -27,6 +27,7 @@ void masks_when_writing(Page& page);
 void cross_attention(Page& page);
 void padding(Page& page);
 void block(Page& page);
+void pre_norm(Page& page);
 
 // What it costs, and what a trained model does with it.
 void head_count(Page& page);

@@ -20,12 +20,10 @@ void multi_head(Page& page) {
   page.heading({"Several heads", "多个头"});
   page.say(
       {"One attention gives each word one set of weights: one question at a time. A word may want to know "
-       "several "
-       "things, who does it and where. So attention runs several times side by side, each time with matrices "
-       "of "
-       "its own. Each is a head.",
-       "一个注意力给每个词一组权重：一次只能问一个问题。可一个词也许想知道好几件事：是谁做的，在哪里。"
-       "于是让几个注意力并排运行，每个都有自己的矩阵。每一个就叫一个头。"});
+       "several things, who does it and where. So attention runs several times side by side, each time "
+       "with matrices of its own. Each is a head.",
+       "一个注意力给每个词一组权重：一次只能问一个问题。可一个词也许想知道好几件事：是谁做的，在哪里。于"
+       "是让几个注意力并排运行，每个都有自己的矩阵。每一个就叫一个头。"});
   const std::uint64_t seed = page.seed_or(123);
   const Tensor words = example_words();
   const Variable batch(stack({words, words}));  // (2, 6, 3)
@@ -43,12 +41,11 @@ void multi_head(Page& page) {
 
   page.heading({"2. At once: one wide projection, split afterwards", "第二种：一次投影，再拆分"});
   page.say(
-      {"Running heads one after the other wastes time. nn/attention/multi_head_causal_attention.h makes the "
-       "queries of all "
-       "heads in one product, and then only looks at the same numbers differently. For 2 texts of 4 words, 8 "
-       "numbers each, and 2 heads:",
-       "一个头接一个头地算太慢。nn/attention/multi_head_causal_attention.h 用一次乘法算出所有头的查询，"
-       "然后只是换个方式看同样的数。例如 2 条文本，每条 4 个词，每个词 8 个数，2 个头："});
+      {"Running heads one after the other wastes time. nn/attention/multi_head_causal_attention.h makes "
+       "the queries of all heads in one product, and then only looks at the same numbers differently. For "
+       "2 texts of 4 words, 8 numbers each, and 2 heads:",
+       "一个头接一个头地算太慢。nn/attention/multi_head_causal_attention.h 用一次乘法算出所有头的查询，然"
+       "后只是换个方式看同样的数。例如 2 条文本，每条 4 个词，每个词 8 个数，2 个头："});
   const Variable wide(zeros({2, 4, 8}));
   const Variable split = split_heads(wide, 2);
   page.line("  projection         {}   B, T, H x D", wide.shape());
@@ -65,10 +62,9 @@ void multi_head(Page& page) {
   page.heading({"3. Both are the same function", "它们是同一个函数"});
   page.say(
       {"The numbers differ because widths and draws differ, and because of out_proj. Copy the matrices of "
-       "the two single heads "
-       "into the rows of the wide one, make out_proj the identity, and compare:",
-       "数字不同，是因为宽度和抽到的随机数不同，还多了 out_proj。把两个单头的矩阵抄到大矩阵的各行，"
-       "让 out_proj 什么也不做，再比较："});
+       "the two single heads into the rows of the wide one, make out_proj the identity, and compare:",
+       "数字不同，是因为宽度和抽到的随机数不同，还多了 out_proj。把两个单头的矩阵抄到大矩阵的各行，让 "
+       "out_proj 什么也不做，再比较："});
   MultiHeadCausalAttention together(3, 4, 2, 0.0, false, rng);
   for (std::int64_t h = 0; h < 2; ++h) {
     const CausalAttention& head = stacked.heads[static_cast<std::size_t>(h)];
@@ -86,9 +82,8 @@ void multi_head(Page& page) {
            fmt::format("{:.1e}", gap));
   check(gap < 1e-6, "multi_head", "stacked heads and split heads differ by {}", gap);
   page.say(
-      {"out_proj is there because heads only stand side by side: it is the first place where what one found "
-       "meets what "
-       "another found.",
+      {"out_proj is there because heads only stand side by side: it is the first place where what one "
+       "found meets what another found.",
        "为什么要有 out_proj？各个头只是并排放着，到这里，一个头的发现才第一次和另一个头的发现相遇。"});
 
   page.exercise({"768 channels and 12 heads, as in GPT-2: how wide is one head?",

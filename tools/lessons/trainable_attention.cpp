@@ -11,10 +11,10 @@ void trainable_attention(Page& page) {
   page.heading({"Attention that can learn: queries, keys, values", "会学习的注意力：查询、键、值"});
   page.say(
       {"In the last lesson similar words looked at each other, and nothing could change that. But \"cat\" "
-       "may want to look at \"sat\", which is not similar at all. So each word gets three roles, each made "
-       "from its vector by a matrix that training can change:",
-       "上一课里，谁像谁就看谁，这一点无法改变。可是 cat 也许更想看 sat，而这两个词一点也不像。"
-       "于是每个词有了三个角色，每个角色由词向量乘一个可以训练的矩阵得到："});
+       "may want to look at \"sat\", which is not similar at all. So each word gets three roles, each "
+       "made from its vector by a matrix that training can change:",
+       "上一课里，谁像谁就看谁，这一点无法改变。可是 cat 也许更想看 sat，而这两个词一点也不像。于是每个词"
+       "有了三个角色，每个角色由词向量乘一个可以训练的矩阵得到："});
   page.line({"  query  q = x W_query   what I look for", "  查询 query  q = x W_query   我在找什么"});
   page.line(
       {"  key    k = x W_key     what I can be found by", "  键   key    k = x W_key     凭什么能找到我"});
@@ -24,8 +24,7 @@ void trainable_attention(Page& page) {
   const std::uint64_t seed = page.seed_or(123);
   page.say(
       {"Six words of 3 numbers; queries, keys and values get 2. The matrices start at random (seed {}, "
-       "uniform "
-       "between 0 and 1), because nothing has been learnt yet.",
+       "uniform between 0 and 1), because nothing has been learnt yet.",
        "六个词，每个 3 个数；查询、键和值各 2 个数。矩阵一开始是随机的（种子 {}，在 0 和 1 之间均匀取值），"
        "因为还什么都没学。"},
       seed);
@@ -48,13 +47,12 @@ void trainable_attention(Page& page) {
   page.heading({"2. Scores, divided by the square root of the width", "第二步：分数，再除以宽度的平方根"});
   page.say(
       {"As before, a score is a dot product, now of the query with each key. A sum of many products is "
-       "large, and "
-       "softmax of large numbers picks one word and ignores the rest. Dividing by sqrt(d_k), here sqrt(2) = "
-       "1.4142, "
-       "keeps the scores in a moderate range, however wide keys are (lesson scaling measures it).",
-       "分数仍是点积，只不过现在是查询和每个键的点积。很多乘积加起来会很大，而 softmax 遇到大数就只选一个词、"
-       "不理其余的词。除以 sqrt(d_k)（这里是 sqrt(2) = 1.4142），不管键有多宽，分数都保持在适中的范围里"
-       "（scaling 一课有测量）。"});
+       "large, and softmax of large numbers picks one word and ignores the rest. Dividing by sqrt(d_k), "
+       "here sqrt(2) = 1.4142, keeps the scores in a moderate range, however wide keys are (lesson "
+       "scaling measures it).",
+       "分数仍是点积，只不过现在是查询和每个键的点积。很多乘积加起来会很大，而 softmax 遇到大数就只选一个"
+       "词、不理其余的词。除以 sqrt(d_k)（这里是 sqrt(2) = 1.4142），不管键有多宽，分数都保持在适中的范围"
+       "里（scaling 一课有测量）。"});
   const Variable scores_2 = matmul(keys, query_2);  // (6, 2) x (2) -> (6)
   page.matrix(Text{"scores of word 2", "第 2 个词的分数"}, scores_2.value());
   const Variable weights_2 = softmax(scores_2 / std::sqrt(2.0));
@@ -79,14 +77,13 @@ void trainable_attention(Page& page) {
 
   page.heading({"5. What \"trainable\" means", "第五步：“可训练”是什么意思"});
   page.say(
-      {"Say word 2 ought to look at word 6, step. The loss is -log of that weight: 0 if all attention goes "
-       "there. Its "
-       "gradient says how each number of W_query and W_key should change, and we change them a little, 200 "
-       "times. W_value "
-       "gets no gradient: it decides what is handed over, not who is looked at.",
-       "假设第 2 个词应该去看第 6 个词 step。损失取这个权重的 -log：注意力全在那里时损失为 0。"
-       "它的梯度告诉我们 W_query 和 W_key 里每个数该往哪边变，我们每次变一点点，重复 200 次。"
-       "W_value 没有梯度：它决定交出什么，不决定看谁。"});
+      {"Say word 2 ought to look at word 6, step. The loss is -log of that weight: 0 if all attention "
+       "goes there. Its gradient says how each number of W_query and W_key should change, and we change "
+       "them a little, 200 times. W_value gets no gradient: it decides what is handed over, not who is "
+       "looked at.",
+       "假设第 2 个词应该去看第 6 个词 step。损失取这个权重的 -log：注意力全在那里时损失为 0。它的梯度告"
+       "诉我们 W_query 和 W_key 里每个数该往哪边变，我们每次变一点点，重复 200 次。W_value 没有梯度：它决"
+       "定交出什么，不决定看谁。"});
   const double before = weights.value().at({1, 5});
   for (int step = 0; step <= 200; ++step) {
     const Variable loss = -log(select(select(weights_of(), 0, 1), 0, 5));  // row of word 2, column of word 6
@@ -101,13 +98,13 @@ void trainable_attention(Page& page) {
   }
   const Tensor after = weights_of().value();
   page.heat_map("weights after training", after, example_tokens(), example_tokens());
-  page.say({"The weight grew from {:.4f} to {:.4f}. The other words' rows moved too: all six share the same "
-            "matrices.",
+  page.say({"The weight grew from {:.4f} to {:.4f}. The other words' rows moved too: all six share the "
+            "same matrices.",
             "这个权重从 {:.4f} 涨到了 {:.4f}。其他词的行也跟着变了：六个词共用同样的矩阵。"},
            before, after.at({1, 5}));
 
-  page.exercise({"How many numbers does this attention learn, if words have 3 numbers and queries, keys and "
-                 "values have 2?",
+  page.exercise({"How many numbers does this attention learn, if words have 3 numbers and queries, keys "
+                 "and values have 2?",
                  "如果词向量有 3 个数，查询、键和值各有 2 个数，这个注意力要学多少个数？"},
                 {"three matrices of 3 x 2: 18", "三个 3 x 2 的矩阵：18 个"}, 18,
                 static_cast<double>(W_query.numel() + W_key.numel() + W_value.numel()));
