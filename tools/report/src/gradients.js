@@ -25,13 +25,13 @@ export function gradients(data) {
   const over = chart('Histogram of the gradient over time', () => {
     const lines = watch.map((w) => [w.step, w.parameters?.find((p) => p.name === parameter.name)?.grad]).filter(([, s]) => s?.hist);
     // One axis for all steps: each histogram's bins are laid onto it.
-    const reach = Math.max(...lines.map(([, s]) => Math.max(Math.abs(s.range[0]), Math.abs(s.range[1]))), 1e-30);
+    const reach = Math.max(...lines.map(([, s]) => Math.max(Math.abs(s.min), Math.abs(s.max))), 1e-30);
     const bins = 41;
     const cells = [];
     lines.forEach(([, s], x) => {
       const column = new Array(bins).fill(0);
-      const width = (s.range[1] - s.range[0]) / s.hist.length;
-      s.hist.forEach((n, i) => { const v = s.range[0] + (i + 0.5) * width; column[Math.min(bins - 1, Math.max(0, Math.floor(((v / reach + 1) / 2) * bins)))] += n; });
+      const width = (s.max - s.min) / s.hist.length;
+      s.hist.forEach((n, i) => { const v = s.min + (i + 0.5) * width; column[Math.min(bins - 1, Math.max(0, Math.floor(((v / reach + 1) / 2) * bins)))] += n; });
       const all = column.reduce((a, b) => a + b, 0) || 1;
       column.forEach((n, y) => { if (n > 0) cells.push([x, y, Math.log10(n / all)]); });
     });
@@ -81,8 +81,9 @@ export function gradients(data) {
       series: [{ type: 'heatmap', progressive: 5000, data: watch.flatMap((w, x) => names.map((n, y) => { const v = value(get(w, n)); return v > 0 ? [x, y, Math.log10(v)] : null; }).filter(Boolean)) }] }),
     { height: Math.min(900, 130 + 15 * names.length) });
     const layers = [...new Set(watch.flatMap((w) => (w.layers ?? []).map((l) => l.layer)))];
-    const lines = (label, key, axis) => chart(label, () => ({ xAxis: { type: 'value', name: 'step' }, yAxis: { type: 'value', scale: true, name: axis, nameGap: 46 },
-      series: layers.map((l, i) => ({ name: `layer ${l}`, type: 'line', showSymbol: false, lineStyle: { type: dashes(i) }, data: watch.map((w) => [w.step, w.layers?.find((q) => q.layer === l)?.[key] ?? null]) })) }));
+    const lines = (label, get, axis) => chart(label, () => ({ xAxis: { type: 'value', name: 'step' }, yAxis: { type: 'value', scale: true, name: axis, nameGap: 46 },
+      series: layers.map((l, i) => ({ name: `layer ${l}`, type: 'line', showSymbol: false, lineStyle: { type: dashes(i) }, data: watch.map((w) => { const layer = w.layers?.find((q) => q.layer === l); return [w.step, layer ? get(layer) : null]; }) })) }));
+    const mean = (list) => list.reduce((sum, v) => sum + v, 0) / list.length;
     const ratio = chart('Update to weight ratio of each block', () => {
       const groups = [...new Set(names.map((n) => /^transformer\.(h\.\d+)/.exec(n)?.[1] ?? 'rest'))];
       return { xAxis: { type: 'value', name: 'step' }, yAxis: { type: 'log', name: 'update / weight', nameGap: 48 }, series: groups.map((q, i) => ({ name: q, type: 'line', showSymbol: false, lineStyle: { type: dashes(i) },
@@ -93,9 +94,11 @@ export function gradients(data) {
       card('Gradient norm of every parameter', 'Logarithmic colours; empty where it is 0.', add(heat('Gradient norms over time', (p) => p?.grad?.norm, 'norm', -5, 0))));
     if (layers.length) {
       time.push(el('div', { class: 'columns' },
-        card('Residual stream', 'Norm after each block.', add(lines('Residual norm', 'residual_norm', 'norm'))),
-        card('Dead units', 'Share of hidden units of the MLP that are off everywhere in the batch.', add(lines('Dead share', 'dead', 'share'))),
-        card('Activation scale', null, add(lines('Activation scale', 'scale', 'scale')))));
+        card('Residual stream', 'Its root mean square after each block: it grows as blocks add to it.', add(lines('Residual stream', (l) => l.residual, 'root mean square'))),
+        card('What each block adds', 'The root mean square of the difference that a block makes.', add(lines('What each block adds', (l) => l.branch, 'root mean square'))),
+        card('Inactive values', 'Share of hidden values of the MLP that pass almost no gradient on. About half is usual for a rectifier.', add(lines('Inactive share', (l) => l.inactive, 'share'))),
+        card('Dead units', 'Share of hidden units of the MLP that are inactive at every position looked at.', add(lines('Dead share', (l) => l.dead, 'share'))),
+        card('Entropy of attention', 'Mean over the heads of a layer; 1: all keys alike, 0: a single one.', add(lines('Entropy of attention', (l) => mean(l.entropy), 'share of uniform')))));
     }
   }
   const root = el('div', {},
