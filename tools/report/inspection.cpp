@@ -131,6 +131,7 @@ Json graph_json(const TrainingGraph& step) {
                             {"dtype", name_of(n.dtype)},
                             {"saved_bytes", n.kept_bytes},
                             {"grad_norm", number(n.grad_norm)},
+                            {"forward_ms", number(1e3 * n.forward_seconds)},
                             {"backward_ms", number(1e3 * n.backward_seconds)},
                             {"inputs", Json::array()},
                             {"parameters", Json::array()}});
