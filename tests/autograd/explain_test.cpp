@@ -41,7 +41,8 @@ TEST_CASE("why: an ordinary gradient has no cause, and a path to the loss") {
 }
 
 TEST_CASE(
-    "why: missing, because the tensor wants none, is not used, was detached, or used without recording") {
+    "V-06: why: missing, because the tensor wants none, is not used, was detached, or used without "
+    "recording") {
   const Variable w = named({3}, 1, "w"), other = named({3}, 2, "other"), fixed(w.value());
   const auto why = [&](const std::function<Variable()>& loss, const Variable& target) {
     const GradientExplanation e = explain_gradient(loss, target);

@@ -61,7 +61,7 @@ TEST_CASE("attention weights: times the values, they give what the fused attenti
   check_against_fused(config);
 }
 
-TEST_CASE("attention weights: rows add up to 1, and the future has exactly 0") {
+TEST_CASE("V-04: attention weights: rows add up to 1, and the future has exactly 0") {
   const GptConfig config = tiny_config();
   for (const Tensor& layer : attention_weights(lively_model(config, 1), tokens_for(config, 2, 4))) {
     const Tensor sums = sum(layer, {-1});

@@ -10,7 +10,7 @@
 namespace minigpt::test {
 namespace {
 
-TEST_CASE("base64: the examples of RFC 4648, section 10") {
+TEST_CASE("V-03: base64: the examples of RFC 4648, section 10") {
   CHECK(base64("") == "");
   CHECK(base64("f") == "Zg==");
   CHECK(base64("fo") == "Zm8=");

@@ -41,7 +41,7 @@ std::string cause(const WhyAnswer& a) {
   return e.causes.empty() ? std::string("none") : e.causes[0].id + " at " + e.causes[0].where;
 }
 
-TEST_CASE("why: nothing is wrong with an ordinary model, and it is left as it was") {
+TEST_CASE("V-06: why: nothing is wrong with an ordinary model, and it is left as it was") {
   const Fixture f;
   Gpt gpt = f.model();
   const std::vector<float> before = test::weights_of(gpt);

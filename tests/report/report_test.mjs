@@ -1,4 +1,4 @@
-// Opens the page of `minigpt inspect` from disk in a browser and uses it: every tab is drawn, clicks and hovers work, nothing is
+// V-01, V-02, V-08. Opens the page of `minigpt inspect` from disk in a browser and uses it: every tab is drawn, clicks and hovers work, nothing is
 // written to the console, nothing is asked of the network. Leaves a screenshot of each tab in WORK/screenshots.
 //
 //   node report_test.mjs MINIGPT WORK          exit code 77: skipped, with the reason
