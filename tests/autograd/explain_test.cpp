@@ -94,6 +94,12 @@ TEST_CASE("why: hidden by a mask, dropped out, not selected") {
   one.index = Dims{3, 0};
   CHECK(explain_gradient(scores(last_key), w, one).state == GradientState::ordinary);
 
+  // Neither the future nor whole keys.
+  Tensor some = zeros({4, 4}, DType::boolean);
+  some.mutable_data<bool>()[2 * 4 + 1] = true;
+  one.index = Dims{2, 1};
+  CHECK(cause(explain_gradient(scores(some), w, one)) == "masked at masked_fill");
+
   // Bit 0 of the mask: only the first element stays.
   const DropoutMask mask{Tensor::from<std::int32_t>({1}, {1}), 0.5};
   one.index = Dims{2, 2};
@@ -131,6 +137,11 @@ TEST_CASE("why: weights downstream that are all zero, and activations that are")
   const Variable w3 = named({2, 5}, 5, "after.weight");
   CHECK(cause(explain_gradient([&] { return sum(linear(relu(linear(x, w1) - 100.0), w3)); }, w3)) ==
         "relu_inactive at linear");
+}
+
+TEST_CASE("why: multiplied by activations that are all zero") {
+  const Variable x = leaf({4, 3}, 1), w = named({2, 3}, 2, "w");
+  CHECK(cause(explain_gradient([&] { return sum(linear(x * 0.0, w)); }, w)) == "zero_input at linear");
 }
 
 TEST_CASE("why: one hidden unit that is never active, beside others that are") {

@@ -41,32 +41,6 @@ std::string report_page(const Json& inspection) {
                   escape_script(inspection.dump(-1, ' ', false, Json::error_handler_t::replace)));
 }
 
-std::string escape_html(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
 std::string escape_script(std::string json) {
   for (std::size_t at = 0; (at = json.find('<', at)) != json.npos; at += 6) json.replace(at, 1, "\\u003c");
   return json;

@@ -14,8 +14,6 @@ std::string report_page(const Json& inspection);
 // What stands in for the page where scripts are switched off: tables, and pictures in SVG.
 std::string plain_report(const Json& inspection);
 
-// Text from outside, for use between tags and in attributes.
-std::string escape_html(std::string_view text);
 // JSON for use inside a script element: nothing in it can end the element or begin a comment.
 std::string escape_script(std::string json);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tools/figures/line_plot.h"
+#include "tools/figures/svg.h"
 #include "tools/report/page.h"
 
 namespace minigpt::tools {
@@ -11,14 +12,14 @@ namespace {
 // "0.123", "-" for null, text as it is; safe between tags.
 std::string cell(const Json& value) {
   if (value.is_null()) return "-";
-  if (value.is_string()) return escape_html(value.get<std::string>());
+  if (value.is_string()) return figures::xml_escape(value.get<std::string>());
   if (value.is_number_float()) return fmt::format("{:.4g}", value.get<double>());
-  return escape_html(value.dump());
+  return figures::xml_escape(value.dump());
 }
 
 std::string table(const std::vector<std::string>& heads, const std::vector<std::vector<Json>>& rows) {
   std::string out = "<table><thead><tr>";
-  for (const std::string& head : heads) out += "<th>" + escape_html(head) + "</th>";
+  for (const std::string& head : heads) out += "<th>" + figures::xml_escape(head) + "</th>";
   out += "</tr></thead><tbody>\n";
   for (const std::vector<Json>& row : rows) {
     out += "<tr>";
