@@ -17,7 +17,7 @@ namespace {
 
 using namespace detail;
 
-constexpr double kTiny = 1e-4, kHuge = 1e4;
+constexpr double kTiny = 1e-2, kHuge = 1e2;
 
 const void* source_of(const Variable& v) {
   const VariableImpl& impl = VariableImpl::of(v);

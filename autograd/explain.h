@@ -70,7 +70,7 @@ struct ExplainOptions {
 };
 
 // loss: makes a single number, whenever it is called the same one   target: a leaf that it may depend on
-// Gradients of leaves stay as they are. Tiny and huge: an rms below 1e-4 or above 1e4 times the median of all leaves.
+// Gradients of leaves stay as they are. Tiny and huge: an rms below a hundredth or above a hundred times the median of all leaves.
 // Throws Error if the loss is not a single number that wants a gradient, or the index does not fit.
 GradientExplanation explain_gradient(const std::function<Variable()>& loss, const Variable& target,
                                      const ExplainOptions& options = {});

@@ -135,6 +135,9 @@ GradientCause cause_at(const GradientTrace& trace, const Use& use, const Region&
             fmt::format("{} is flat there: the slope is 0 (inputs{})", where,
                         x ? fmt::format(" from {:.3g} to {:.3g}", min(*x).item(), max(*x).item()) : "")};
   }
+  if (op == "cross_entropy")
+    return {"softmax_saturated", where,
+            fmt::format("{} is sure and right everywhere: prediction minus truth is 0", where)};
   if (op == "softmax" || op == "log_softmax") {
     // Scores that a mask set to -inf have weights of 0, and softmax stops their gradients before the mask would.
     const Node* maker = node.inputs[0].node.get();

@@ -86,6 +86,9 @@ LoadedModel load_model(const std::filesystem::path& folder, Generator& rng) {
   const fs::path file = is_there(files.weights()) ? files.weights() : files.last() / "model.safetensors";
   check(is_there(file), "model", "{}: there are no weights yet (no model.safetensors)", folder.string());
   load_parameters(parameters, load_tensors(file), file.string());
+  if (file != files.weights())
+    loaded.warnings.push_back(fmt::format(
+        "{}: no model.safetensors, so these are the newest weights, not the best", folder.string()));
   if (const std::string bad = first_not_finite(parameters); !bad.empty())
     loaded.warnings.push_back(fmt::format("{}: {} holds values that are not finite", file.string(), bad));
   return loaded;

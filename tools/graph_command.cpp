@@ -7,12 +7,12 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 
 #include "models/model_folder.h"
 #include "models/text_file.h"
 #include "models/train_data.h"
 #include "models/training_graph.h"
+#include "nn/files.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"
 #include "tools/graph_format.h"
@@ -81,10 +81,11 @@ void put(const std::string& text, const std::string& out) {
     fmt::print("{}", text);
     return;
   }
-  std::ofstream file(out, std::ios::binary);
-  file << text;
-  file.flush();
-  if (!file) throw Error(fmt::format("[graph] {}: cannot be written: {}", out, std::strerror(errno)));
+  try {
+    write_file_atomically(out, text);
+  } catch (const RunError& e) {
+    throw Error(e.what());  // the path was the mistake, or nothing is lost by asking again
+  }
 }
 
 int run(const Options& o) {

@@ -4,6 +4,7 @@
 // 130 stopped by Ctrl-C.
 
 #include <fmt/core.h>
+#include <csignal>
 
 #include <algorithm>
 #include <clocale>
@@ -137,6 +138,8 @@ int report(const char* text, int code) {
 
 int main(int argc, char** argv) {
   using minigpt::tools::report;
+  // Writing past a limit on the size of files is then an error like a full disk, and no sudden death.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     const int code = minigpt::tools::run(argc, argv);
     // A full disk shows only now if the output is a file.

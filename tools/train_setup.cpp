@@ -3,6 +3,7 @@
 #include "models/text_file.h"
 #include "models/utf8.h"
 #include "nn/files.h"
+#include "tensor/reduce.h"
 #include "tools/builtin_text.h"
 
 namespace minigpt::tools {
@@ -50,10 +51,18 @@ TrainConfig resumed_config(const ModelFolder& folder, const TrainRequest& reques
   return wanted;
 }
 
+bool all_finite(Gpt& model) {
+  for (const NamedParameter& p : model.parameters())
+    if (!minigpt::all_finite(p.variable.value())) return false;
+  return true;
+}
+
 // A fresh run may take the shape of its model from another one.
 void take_model_from(const TrainRequest& request, const ConfigOptions& options, TrainSetup& setup) {
   Generator unused;
   LoadedModel source = load_model(request.init_from, unused);
+  check(all_finite(*source.model), "init-from",
+        "{} holds values that are not finite: there is nothing to go on from", request.init_from);
   GptConfig wanted = setup.config.model;
   wanted.vocab_size = source.config.model.vocab_size;
   source.config.model.visit([&](const Field& field, auto& value) {

@@ -140,8 +140,8 @@ void print_text(const Options& o, const Batch& batch, const WhyAnswer& a) {
   fmt::print("\n{}.\n", verdict(e, e.value.has_value()));
   for (const GradientCause& c : e.causes) fmt::print("  {}: {}\n", c.id, c.text);
   if (e.path.empty()) return;
-  fmt::print(
-      "\nfrom the tensor towards the loss, always along the largest part (rms of the gradient there):\n");
+  fmt::print("\nfrom the {} towards the loss, always along the largest part (rms of the gradient there):\n",
+             e.value ? "whole tensor" : "tensor");
   for (const GradientStep& s : e.path) fmt::print("  {:>10.3g}  {}\n", s.rms, s.where);
 }
 

@@ -207,8 +207,8 @@ TEST_CASE("S-04: weights that are not finite give a warning with the tensor's na
     CHECK(contains(eval.err, warning));
     CHECK(contains(desk.run("info --model model").err, warning));
     const Outcome tuned = desk.run("train --init-from model --data english.txt --out new --steps 3");
-    CHECK(tuned.code == 1);
-    CHECK(contains(tuned.out, "holds values that are not finite"));
+    CHECK(tuned.code == 2);
+    CHECK(contains(tuned.err, "[init-from] model holds values that are not finite"));
   }
 }
 

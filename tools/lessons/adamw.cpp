@@ -70,6 +70,7 @@ void adamw(Page& page) {
       "for it");
   page.line("  w = w - rate * decay * w - rate * M / (sqrt(V) + 1e-8)");
   const double decay = 0.1;
+  page.line("  here rate = {}, decay = {}", kRate, decay);
   Variable library = start();
   Adam adam(group_of(library, kRate, decay), {kBeta1, kBeta2, kEps, true});
   double hand[2] = {1, 1}, m[2] = {}, v[2] = {}, apart = 0;

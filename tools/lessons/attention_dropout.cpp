@@ -25,7 +25,7 @@ void attention_dropout(Page& page) {
                    "对 6 x 6 的全 1 矩阵做 dropout，p = 0.5，留下的 1 变成 1/(1 - 0.5) = 2"},
               dropped);
   page.value(Text{"mean", "平均值"}, mean(dropped).item());
-  page.say({"The mean of 36 numbers is not exactly 1, but over many draws it is:",
+  page.say({"The mean of 36 numbers is not exactly 1, but over many draws it comes close:",
             "36 个数的平均值不会正好是 1，但多抽几次就是了："});
   Generator many(seed);
   DropoutStream masks = DropoutStream::torch(many);

@@ -2,9 +2,9 @@
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 
 #include "models/train_config.h"
+#include "nn/files.h"
 #include "tensor/error.h"
 #include "tools/figures/heat_map.h"
 #include "tools/lessons/text_layout.h"
@@ -85,10 +85,7 @@ void Page::figure(std::string_view name, const std::string& svg) {
                 "（加上 --figures 目录，这里会画成 目录/{}.svg。）"},
                name);
   const std::filesystem::path folder(options_.figures), path = folder / (std::string(name) + ".svg");
-  std::ofstream file(path, std::ios::binary);
-  file << svg;
-  file.close();
-  if (!file) throw RunError(fmt::format("[figure] {}: cannot be written", path.string()));
+  write_file_atomically(path, svg);
   line("{}{}", pick({"Figure: ", "图："}), path.string());
 }
 

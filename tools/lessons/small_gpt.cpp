@@ -1,6 +1,7 @@
 #include "tools/lessons/small_gpt.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/evaluate.h"
 #include "models/model_folder.h"
@@ -102,6 +103,9 @@ SmallGpt small_gpt(Page& page, const SmallGptShape& shape) {
         "another one",
         gpt.held_out.size(), gpt.model->config.block_size + 1);
   score(gpt);
+  if (!std::isfinite(gpt.loss))
+    throw RunError(fmt::format(
+        "[lesson] {}: the loss is not finite: the model holds values that are not finite", page.model()));
   page.say(
       {"The model in {} has {} layers of {} heads. On the last tenth of the text: {:.3f} nats per character.",
        "{} 里的模型有 {} 层，每层 {} 个头。在文字的最后十分之一上，损失是每个字符 {:.3f} 纳特。"},
