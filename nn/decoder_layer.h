@@ -80,27 +80,9 @@ struct TransformerDecoderLayer : Module {
   }
 };
 
-// Layers one after the other, all of which read the same memory; see TransformerEncoder.
-struct TransformerDecoder : Module {
-  std::vector<TransformerDecoderLayer> layers;
-  LayerNorm norm;
-  bool final_norm = false;
-
-  TransformerDecoder() = default;
-  TransformerDecoder(const TransformerLayerOptions& o, std::int64_t num_layers, bool with_final_norm,
-                     Generator& rng)
-      : final_norm(with_final_norm) {
-    for (std::int64_t i = 0; i < num_layers; ++i) layers.emplace_back(o, rng);
-    if (!final_norm) return;
-    norm = LayerNorm(o.d_model);
-    norm.eps = o.layer_norm_eps;
-  }
-
-  template <class V>
-  void visit(V&& v) {
-    v("layers", layers);
-    v("norm", norm);
-  }
+// Layers one after the other, all of which read the same memory.
+struct TransformerDecoder : TransformerStack<TransformerDecoderLayer> {
+  using TransformerStack::TransformerStack;
 
   Variable forward(const Variable& x, const Variable& memory, const HiddenMasks& tgt_masks = {},
                    const HiddenMasks& memory_masks = {}, const Mode& mode = {}) const {
@@ -108,7 +90,7 @@ struct TransformerDecoder : Module {
     Variable y = x;
     for (const TransformerDecoderLayer& layer : layers)
       y = layer.forward(y, memory, tgt_masks, memory_masks, mode);
-    return final_norm ? norm.forward(y) : y;
+    return finished(y);
   }
 };
 

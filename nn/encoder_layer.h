@@ -79,15 +79,16 @@ struct TransformerEncoderLayer : Module {
 
 // Layers one after the other, and a LayerNorm behind the last if wanted: pre-norm needs one, because nothing has
 // normalised the sum that leaves its last layer. PyTorch copies one layer, so its layers start equal; here each one
-// draws its own start.
-struct TransformerEncoder : Module {
-  std::vector<TransformerEncoderLayer> layers;
+// draws its own start. What encoder and decoder share.
+template <class Layer>
+struct TransformerStack : Module {
+  std::vector<Layer> layers;
   LayerNorm norm;
   bool final_norm = false;
 
-  TransformerEncoder() = default;
-  TransformerEncoder(const TransformerLayerOptions& o, std::int64_t num_layers, bool with_final_norm,
-                     Generator& rng)
+  TransformerStack() = default;
+  TransformerStack(const TransformerLayerOptions& o, std::int64_t num_layers, bool with_final_norm,
+                   Generator& rng)
       : final_norm(with_final_norm) {
     for (std::int64_t i = 0; i < num_layers; ++i) layers.emplace_back(o, rng);
     if (!final_norm) return;
@@ -101,11 +102,17 @@ struct TransformerEncoder : Module {
     v("norm", norm);
   }
 
+  Variable finished(const Variable& y) const { return final_norm ? norm.forward(y) : y; }
+};
+
+struct TransformerEncoder : TransformerStack<TransformerEncoderLayer> {
+  using TransformerStack::TransformerStack;
+
   Variable forward(const Variable& x, const HiddenMasks& masks = {}, const Mode& mode = {}) const {
     const Scope scope(path);
     Variable y = x;
     for (const TransformerEncoderLayer& layer : layers) y = layer.forward(y, masks, mode);
-    return final_norm ? norm.forward(y) : y;
+    return finished(y);
   }
 };
 

@@ -108,12 +108,7 @@ TEST_CASE("graph: --out writes a file; bad input is answered with one line and e
   CHECK(desk.run("graph --model model --format dot --out g.dot --threads 1").code == 0);
   CHECK(desk.read("g.dot").starts_with("digraph"));
   const auto refuses = [&](std::string_view line, std::string_view reason) {
-    const Outcome run = desk.run(line);
-    CAPTURE(run.text());
-    CHECK(run.code == 2);
-    CHECK(run.out.empty());
-    CHECK(lines_of(run.err).size() == 1);
-    CHECK(contains(run.err, reason));
+    check_refused(desk, line, reason);
   };
   refuses("graph --model model --format jsom",
           "--format: 'jsom' is not one of text | dot | svg | json; did you mean json?");

@@ -59,12 +59,7 @@ TEST_CASE("heads: bad input is answered with one line and exit code 2") {
   desk.write("strange.txt", "This text has a cat in it that the model has never seen: 猫");
   desk.write("good.txt", "This text is long enough for it.");
   const auto refuses = [&](std::string_view line, std::string_view reason) {
-    const Outcome run = desk.run(line);
-    CAPTURE(run.text());
-    CHECK(run.code == 2);
-    CHECK(run.out.empty());
-    CHECK(lines_of(run.err).size() == 1);
-    CHECK(contains(run.err, reason));
+    check_refused(desk, line, reason);
   };
   refuses("heads --model model --text short.txt",
           "short.txt: 16 characters, but the model's context is 16: needs at least 17");

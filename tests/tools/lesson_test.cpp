@@ -31,12 +31,7 @@ TEST_CASE("lesson: the list names every lesson once, with a line in both languag
 TEST_CASE("lesson: bad input is answered with one line, and exit code 2") {
   const Desk desk;
   const auto refuses = [&](std::string_view line, std::string_view reason) {
-    const Outcome run = desk.run(line);
-    CAPTURE(run.text());
-    CHECK(run.code == 2);
-    CHECK(run.out.empty());
-    CHECK(lines_of(run.err).size() == 1);
-    CHECK(contains(run.err, reason));
+    check_refused(desk, line, reason);
   };
   refuses("lesson simple-atention", "there is no lesson 'simple-atention'; did you mean simple-attention?");
   refuses("lesson zzzzzzzzz", "there is no lesson 'zzzzzzzzz'; see minigpt lesson");

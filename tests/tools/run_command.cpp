@@ -191,6 +191,15 @@ std::vector<std::string> lines_of(std::string_view text) {
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
+void check_refused(const Desk& desk, std::string_view line, std::string_view reason) {
+  const Outcome run = desk.run(line);
+  CAPTURE(run.text());
+  CHECK(run.code == 2);
+  CHECK(run.out.empty());
+  CHECK(lines_of(run.err).size() == 1);
+  CHECK(contains(run.err, reason));
+}
+
 std::string english_text() {
   std::string text;
   while (text.size() < 1500)

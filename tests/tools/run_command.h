@@ -79,6 +79,9 @@ std::vector<std::string> words_of(std::string_view line);
 std::vector<std::string> lines_of(std::string_view text);
 bool contains(std::string_view text, std::string_view part);
 
+// Bad input: exit code 2, nothing on standard output, and one line on standard error that holds `reason`.
+void check_refused(const Desk& desk, std::string_view line, std::string_view reason);
+
 // 1,500 characters of English.
 std::string english_text();
 
