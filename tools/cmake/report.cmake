@@ -41,7 +41,7 @@ if(NOT MINIGPT_REPORT STREQUAL "OFF")
     set_source_files_properties(tools/report/page.S PROPERTIES OBJECT_DEPENDS ${report_page} COMPILE_DEFINITIONS
                                 "MINIGPT_REPORT_PAGE=\"${report_page}\"")
     set_source_files_properties(tools/report/page.cpp PROPERTIES COMPILE_DEFINITIONS MINIGPT_HAS_REPORT)
-    target_sources(minigpt_command PRIVATE tools/report/page.S)
+    target_sources(minigpt_cli PRIVATE tools/report/page.S)
   elseif(MINIGPT_REPORT STREQUAL "ON")
     message(FATAL_ERROR "MINIGPT_REPORT=ON, but ${report_reason}")
   else()

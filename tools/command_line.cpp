@@ -1,0 +1,151 @@
+#include "tools/command_line.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <new>
+
+#include "models/train_config.h"
+#include "tensor/error.h"
+#include "tools/commands.h"
+
+namespace minigpt::tools {
+namespace {
+
+struct Entry {
+  CLI::App* app;
+  Command run;
+};
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+// "bench matmul" for a command of a command.
+std::string command_path(const CLI::App& app) {
+  const CLI::App* parent = app.get_parent();
+  return (parent && parent->get_parent() ? command_path(*parent) + " " : "") + app.get_name();
+}
+
+// The innermost command that was typed, null if there is none.
+const CLI::App* innermost(const CLI::App& app) {
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App* s) { return s->parsed(); })) {
+    const CLI::App* inner = innermost(*sub);
+    return inner ? inner : sub;
+  }
+  return nullptr;
+}
+
+// What was left over is an option or a command that does not exist; says which one may have been meant.
+std::string unknown_argument(const CLI::App& root, const CLI::App* chosen,
+                             const std::vector<std::string>& left) {
+  const std::string word = left.front();
+  std::vector<std::string> known;
+  if (word.rfind("-", 0) == 0) {
+    known = option_names(chosen ? *chosen : root);
+  } else {
+    for (const CLI::App* sub : (chosen ? *chosen : root).get_subcommands({}))
+      known.push_back(sub->get_name());
+  }
+  const std::string name = word.substr(0, word.find('='));
+  // Anything is close to a word of one letter.
+  const std::string near = name.size() > 3 ? nearest_name(name, known) : "";
+  const char* kind = word.rfind("-", 0) == 0 ? "option" : (known.empty() ? "argument" : "command");
+  const std::string path = chosen ? command_path(*chosen) : "";
+  return fmt::format("there is no {} '{}'{}{}", kind, name, chosen ? " for " + path : "",
+                     near.empty() ? fmt::format("; see minigpt {}--help", chosen ? path + " " : "")
+                                  : "; did you mean " + near + "?");
+}
+
+// CLI11's messages in plainer words: it says "--steps: At Most 1 required but received 2".
+std::string parse_error_text(const CLI::ParseError& e) {
+  const std::string whole = e.what();
+  const std::string text = whole.substr(0, whole.find('\n'));
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&e)) {
+    const std::string option = text.substr(0, text.find(':'));
+    return option + (text.find("received") != text.npos ? " is given more than once" : " needs a value");
+  }
+  if (dynamic_cast<const CLI::ConversionError*>(&e)) {
+    // "Could not convert: --json = maybe": flags alone are converted by CLI11.
+    const auto begin = text.find("--"), end = text.find(" = ");
+    if (begin < end && end != text.npos)
+      return fmt::format("{} takes no value, got '{}'", text.substr(begin, end - begin),
+                         text.substr(end + 3));
+  }
+  return text;
+}
+
+int usage_error(const std::string& text) {
+  fmt::print(stderr, "minigpt: {}\n", text);
+  return 2;
+}
+
+int run(int argc, const char* const* argv) {
+  CLI::App app("Train, sample and inspect a small GPT. `minigpt COMMAND --help` explains a command.",
+               "minigpt");
+  app.set_version_flag("--version", version_text());
+  app.get_formatter()->column_width(34);
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::Throw);
+  app.allow_extras();
+  // One command: without this, the lesson of that name in `minigpt lesson gradcheck` would be taken for a second one.
+  app.require_subcommand(0, 1);
+  const std::pair<const char*, Command (*)(CLI::App&)> commands[] = {
+      {"train", add_train},         {"sample", add_sample}, {"eval", add_eval},   {"ngram", add_ngram},
+      {"gradcheck", add_gradcheck}, {"info", add_info},     {"heads", add_heads}, {"why", add_why},
+      {"inspect", add_inspect},     {"graph", add_graph},   {"bench", add_bench}, {"lesson", add_lesson},
+  };
+  std::vector<Entry> entries;
+  for (const auto& [name, add] : commands) {
+    CLI::App* sub = app.add_subcommand(name);
+    sub->allow_extras();
+    sub->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::Throw);
+    entries.push_back({sub, add(*sub)});
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& e) {  // --help, --version
+    return app.exit(e);
+  } catch (const CLI::ParseError& e) {
+    return usage_error(parse_error_text(e));
+  }
+  const Entry* chosen = nullptr;
+  for (const Entry& entry : entries)
+    if (entry.app->parsed()) chosen = &entry;
+  if (const auto left = app.remaining(true); !left.empty())
+    return usage_error(unknown_argument(app, innermost(app), left));
+  if (!chosen) {
+    fmt::print(stderr, "{}", app.help());
+    return usage_error("a command is needed");
+  }
+  return chosen->run();
+}
+
+int report(const char* text, int code) {
+  fmt::print(stderr, "minigpt: {}\n", text);
+  return code;
+}
+
+}  // namespace
+
+int run_command_line(int argc, const char* const* argv) {
+  try {
+    const int code = run(argc, argv);
+    // A full disk shows only now if the output is a file.
+    if (std::fflush(stdout) != 0 || std::ferror(stdout))
+      return report("standard output could not be written completely", 1);
+    return code;
+  } catch (const RunError& e) {
+    return report(e.what(), 1);
+  } catch (const Error& e) {
+    return report(e.what(), 2);
+  } catch (const std::bad_alloc&) {
+    return report("out of memory", 1);
+  } catch (const std::exception& e) {
+    return report(e.what(), 1);
+  }
+}
+
+}  // namespace minigpt::tools
