@@ -23,7 +23,8 @@ void check_finite(std::span<const float> logits, std::int64_t step) {
   for (std::size_t i = 0; i < logits.size(); ++i)
     if (!std::isfinite(logits[i]))
       throw RunError(fmt::format("[sample] logits are not finite{}: token {} has {}",
-                                 step < 0 ? "" : fmt::format(" at step {}", step), i, logits[i]));
+                                 step < 0 ? "" : fmt::format(" at step {}", step), i,
+                                 std::isnan(logits[i]) ? std::abs(logits[i]) : logits[i]));
 }
 
 // Keeps the likeliest tokens that together reach top_p, always at least one.

@@ -74,7 +74,7 @@ struct TrainConfig {
       muon_scale);
     v(Field("beta1", "AdamW: memory of the gradient's average").between(0, 0.999999), beta1);
     v(Field("beta2", "AdamW: memory of the squared gradient's average").between(0, 0.999999), beta2);
-    v(Field("adam_eps", "AdamW: added to the denominator").between(0, 1), adam_eps);
+    v(Field("adam_eps", "AdamW: added to the denominator").between(1e-30, 1), adam_eps);
     v(Field("weight_decay", "AdamW: shrinking of matrices, per unit of rate; vectors are left alone")
           .between(0, 1e3),
       weight_decay);

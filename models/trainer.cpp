@@ -10,6 +10,12 @@
 #include "tensor/reduce.h"
 
 namespace minigpt {
+namespace {
+
+// For messages: a NaN has a sign, which says nothing.
+double without_sign(double x) { return std::isnan(x) ? std::abs(x) : x; }
+
+}  // namespace
 
 Trainer::Trainer(const TrainConfig& config, const CharTokenizer& tokenizer, const TrainData& data)
     : config_(config),
@@ -122,7 +128,7 @@ StepReport Trainer::update() {
     Variable loss = model_->loss(batch_.inputs, batch_.targets, mode);
     report.loss = loss.item();
     if (!std::isfinite(report.loss))
-      stop_not_finite(fmt::format("the loss is {}{}", report.loss, bad_weight()));
+      stop_not_finite(fmt::format("the loss is {}{}", without_sign(report.loss), bad_weight()));
     if (watched && i + 1 == micro) inputs = batch_.inputs.clone();  // the next batch takes its memory
     data_.train_batch(state_.step * micro + i + 1, rng_, batch_);
     profile_mark("next batch");
@@ -187,7 +193,8 @@ void Trainer::keep_if_best(const ModelFolder* folder, EvalReport& report, bool s
   // Without a validation part the newest weights count as the best.
   const double loss = report.val_loss.value_or(report.train_loss);
   // Untrained weights are nobody's best: until the first trained ones are measured, last/ is all there is.
-  if (!std::isfinite(loss) || report.step == 0) return;
+  // Nor are weights that are not finite, even where this evaluation did not meet them.
+  if (!std::isfinite(loss) || report.step == 0 || !bad_weight().empty()) return;
   // The evaluation at the end of a run is made again when the run is prolonged; the same weights stay the best.
   const bool again = state_.best_loss && state_.best_step == report.step;
   report.best = !report.val_loss || !state_.best_loss || again || loss < *state_.best_loss;
@@ -201,8 +208,19 @@ void Trainer::keep_if_best(const ModelFolder* folder, EvalReport& report, bool s
   if (folder) folder->save_best(parameters_);
 }
 
+// Weights that went wrong in the last update must not replace a good state: they are tried on the batch in hand.
+void Trainer::check_weights() const {
+  if (const std::string bad = bad_weight(); !bad.empty()) stop_not_finite("the last update went wrong" + bad);
+  const NoGrad no_grad;
+  const ScopedMatmulPrecision precision(config_.matmul_precision());
+  const double loss = model_->loss(batch_.inputs, batch_.targets).item();
+  if (!std::isfinite(loss))
+    stop_not_finite(fmt::format("the loss after the last update is {}", without_sign(loss)));
+}
+
 void Trainer::save(const ModelFolder* folder, TrainListener& listener) {
   if (!folder || saved_step_ == state_.step) return;
+  if (state_.step > 0) check_weights();
   state_.generator = rng_.state();
   state_.batch_offsets = batch_.offsets;
   state_.kernel_set = kernel_set().name;

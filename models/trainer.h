@@ -82,8 +82,8 @@ class Trainer {
 
   // Runs until config.steps updates have been made, or `interrupt` becomes true (checked between updates), or early stop.
   // Saves into `folder` (may be null: nothing is written): best weights at evaluations, the whole state every save_every
-  // steps and at the end. Throws RunError, before the update, at the first loss or gradient that is not finite; the
-  // states saved earlier stay.
+  // steps and at the end. Throws RunError, before the update, at the first loss or gradient that is not finite, and before a
+  // save of weights that give none; the states saved earlier stay.
   StopReason run(const ModelFolder* folder, TrainListener& listener,
                  const std::atomic<bool>* interrupt = nullptr);
 
@@ -100,6 +100,7 @@ class Trainer {
   bool interrupted() const { return interrupt_ && interrupt_->load(); }
   void save(const ModelFolder* folder, TrainListener& listener);
   std::string bad_weight() const;  // " (NAME holds values ...)" of the first such weight, or ""
+  void check_weights() const;
   [[noreturn]] void stop_not_finite(const std::string& what) const;
 
   TrainConfig config_;
