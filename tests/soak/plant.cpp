@@ -1,4 +1,4 @@
-// Loaded into `minigpt train` by tests/soak/run.sh: one fault per value of SOAK_PLANT, which tools/soak.sh must find.
+// Loaded into `minigpt train` by tests/soak/run.sh: one fault per value of SOAK_PLANT, which tools/checks/soak.sh must find.
 //
 // It stands in for write(), which the run calls a few times per step for its logs.
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The soak test in its short form, and whether it finds what it is there for: run.sh MINIGPT PLANT-LIBRARY
 set -euo pipefail
-soak=$(dirname "$0")/../../tools/soak.sh
+soak=$(dirname "$0")/../../tools/checks/soak.sh
 
 echo "--- as it is"
 "$soak" --short --command "$1"

@@ -2,9 +2,9 @@
 # Soak test: trains for a long time and watches the process from outside. Does its memory grow? Does it lose
 # descriptors or threads, become slower, leave files behind, or lose a line of its history?
 #
-#   tools/soak.sh                    20000 steps of nanoGPT's small CPU model: about half an hour on two cores
-#   tools/soak.sh 5000 --data F      so many steps, on a text of your own
-#   tools/soak.sh --short            3000 steps of a tiny model, in seconds; speed is not judged
+#   tools/checks/soak.sh                    20000 steps of nanoGPT's small CPU model: about half an hour on two cores
+#   tools/checks/soak.sh 5000 --data F      so many steps, on a text of your own
+#   tools/checks/soak.sh --short            3000 steps of a tiny model, in seconds; speed is not judged
 #
 #   --command FILE   the minigpt to test (default: build/minigpt, built if it is missing)
 #   --preload FILE   a library to load into the training process, for testing this test
@@ -13,7 +13,7 @@
 # now and then another process that writes text from the same folder. Exit code 0 if all is well, 1 if not.
 set -euo pipefail
 
-root=$(cd "$(dirname "$0")/.." && pwd)
+root=$(cd "$(dirname "$0")/../.." && pwd)
 steps="" data="" short=false preload="" minigpt=$root/build/minigpt
 while [ $# -gt 0 ]; do
   case "$1" in
@@ -22,7 +22,7 @@ while [ $# -gt 0 ]; do
     --command) minigpt=$(realpath "$2") && shift ;;
     --preload) preload=$(realpath "$2") && shift ;;
     -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0" && exit 0 ;;
-    *[!0-9]* | "") echo "usage: tools/soak.sh [STEPS] [--short] [--data FILE] [--command FILE] [--preload FILE]" >&2 && exit 2 ;;
+    *[!0-9]* | "") echo "usage: tools/checks/soak.sh [STEPS] [--short] [--data FILE] [--command FILE] [--preload FILE]" >&2 && exit 2 ;;
     *) steps=$1 ;;
   esac
   shift

@@ -2,11 +2,11 @@
 # Builds the library and its tests for AArch64 with Debian's cross compiler, and runs them under qemu-user: the NEON
 # kernels and whatever else differs between processors. Installs the two if they are missing.
 #
-#   tools/test_neon.sh           the tensor layer, with the tests of every kernel: minutes
-#   tools/test_neon.sh --all     autograd, nn and models too, and the command itself (build/aarch64/minigpt): an hour
+#   tools/checks/neon.sh           the tensor layer, with the tests of every kernel: minutes
+#   tools/checks/neon.sh --all     autograd, nn and models too, and the command itself (build/aarch64/minigpt): an hour
 set -euo pipefail
 
-root=$(cd "$(dirname "$0")/.." && pwd)
+root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tools/packages.sh"
 layers=(tensor)
 targets=(test_tensor)
@@ -16,7 +16,7 @@ for argument in "$@"; do
       layers=(tensor autograd nn models)
       targets=("${layers[@]/#/test_}" minigpt_command)
       ;;
-    *) echo "usage: tools/test_neon.sh [--all]" >&2; exit 2 ;;
+    *) echo "usage: tools/checks/neon.sh [--all]" >&2; exit 2 ;;
   esac
 done
 need "${build_packages[@]}" doctest-dev g++-aarch64-linux-gnu qemu-user
