@@ -41,8 +41,13 @@ std::optional<double> parse(const std::string& text) {
   if (text.empty() || std::isspace(static_cast<unsigned char>(text[0]))) return std::nullopt;
   double value = 0;
   const char* first = text.data() + (text[0] == '+' ? 1 : 0);
+  if (text.starts_with("+-")) return std::nullopt;
   const auto [end, error] = std::from_chars(first, text.data() + text.size(), value);
-  if (error == std::errc::result_out_of_range) return std::numeric_limits<double>::infinity();
+  // Below the smallest number is 0, above the largest is out of every range.
+  if (error == std::errc::result_out_of_range)
+    return text.find("e-") != text.npos || text.find("E-") != text.npos
+               ? 0.0
+               : std::numeric_limits<double>::infinity();
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
 }
@@ -90,9 +95,16 @@ std::int64_t whole_number(const std::string& option, const std::string& text, do
   const std::optional<double> value = parse(text);
   check(value.has_value() && !std::isnan(*value) && (std::isinf(*value) || std::nearbyint(*value) == *value),
         "option", "{}: '{}' is not a whole number{}", option, text, allowed(low, high));
-  check(*value >= low && *value <= high && std::fabs(*value) <= 9007199254740992.0, "option",
-        "{}: {} is out of range{}", option, text, allowed(low, high));
-  return static_cast<std::int64_t>(*value);
+  // A double rounds 2^53 + 1 to 2^53: digits alone are read as what they are.
+  constexpr double kExact = 9007199254740992.0;
+  std::int64_t exact = 0;
+  const char* first = text.data() + (text[0] == '+' ? 1 : 0);
+  const auto [end, error] = std::from_chars(first, text.data() + text.size(), exact);
+  const bool digits = error == std::errc() && end == text.data() + text.size();
+  check(*value >= low && *value <= high && std::fabs(*value) <= kExact &&
+            (!digits || exact <= static_cast<std::int64_t>(std::min(high, kExact))),
+        "option", "{}: {} is out of range{}", option, text, allowed(low, high));
+  return digits ? exact : static_cast<std::int64_t>(*value);
 }
 
 void add_text_option(CLI::App& app, TextOption& target, const std::string& name,

@@ -60,6 +60,17 @@ std::string unknown_argument(const CLI::App& root, const CLI::App* chosen,
                                   : "; did you mean " + near + "?");
 }
 
+// An option with nothing as its value, such as --data "$TEXT" without such a variable: no option at all may be what was
+// meant, or a name that is missing. Only a prompt may be empty.
+std::string empty_value(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_expected_min() == 0 || option->check_lname("prompt")) continue;
+    for (const std::string& value : option->results())
+      if (value.empty()) return fmt::format("{} needs a value, got an empty one", option->get_name());
+  }
+  return "";
+}
+
 // CLI11's messages in plainer words: it says "--steps: At Most 1 required but received 2".
 std::string parse_error_text(const CLI::ParseError& e) {
   const std::string whole = e.what();
@@ -116,6 +127,8 @@ int run(int argc, const char* const* argv) {
     if (entry.app->parsed()) chosen = &entry;
   if (const auto left = app.remaining(true); !left.empty())
     return usage_error(unknown_argument(app, innermost(app), left));
+  if (const CLI::App* inner = innermost(app))
+    if (const std::string text = empty_value(*inner); !text.empty()) return usage_error(text);
   if (!chosen) {
     fmt::print(stderr, "{}", app.help());
     return usage_error("a command is needed");
