@@ -61,8 +61,9 @@ LoadedText load_text(const std::filesystem::path& path) {
   loaded.had_bom = decoded.had_bom;
   if (loaded.had_bom) loaded.notes.push_back(loaded.path + ": a UTF-8 byte-order mark was dropped");
   if (looks_like_utf16(loaded.text)) {
-    loaded.notes.push_back(loaded.path +
-                           ": about half of the characters are NUL; is this UTF-16 text without a mark?");
+    loaded.notes.push_back(fmt::format("{}: {} of {} characters are NUL; is this UTF-16 text without a mark?",
+                                       loaded.path, std::count(loaded.text.begin(), loaded.text.end(), U'\0'),
+                                       loaded.text.size()));
   }
   return loaded;
 }
