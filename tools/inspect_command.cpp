@@ -24,7 +24,7 @@ namespace {
 
 struct Options {
   std::string model, data, text, out;
-  TextOption threads;
+  TextOption attention_mb, threads;
   bool json = false, ablation = false, saliency = false;
 };
 
@@ -35,9 +35,25 @@ constexpr double kSaliencyFlops = 2e11;         // a few seconds: more only if a
 
 using Tokens = std::vector<std::int32_t>;
 
-// The tokens that are looked at: block_size, and one more that is only predicted.
-Tokens window_of(const LoadedModel& loaded, const TrainData& data, const std::string& text) {
-  const auto most = static_cast<std::size_t>(loaded.config.model.block_size) + 1;
+// In base64, two bytes a weight (models/packed_weights.h), of every pair of a character and an earlier one.
+double attention_megabytes(const GptConfig& c, double characters) {
+  return 1e-6 * 8 / 3 * static_cast<double>(c.n_layer * c.n_head) * characters * (characters + 1) / 2;
+}
+
+// The tokens that are looked at: block_size, as far as their attention weights fit into a page, and one more that is only
+// predicted.
+Tokens window_of(const LoadedModel& loaded, const TrainData& data, const std::string& text,
+                 double megabytes) {
+  const auto context = loaded.config.model.block_size;
+  std::int64_t shown = context;
+  while (shown > 1 && attention_megabytes(loaded.config.model, static_cast<double>(shown)) > megabytes)
+    --shown;
+  if (shown < context)
+    fmt::print(
+        stderr,
+        "note: attention on {} characters would fill {:.3g} MB: {} are shown; --attention-mb allows more\n",
+        context, attention_megabytes(loaded.config.model, static_cast<double>(context)), shown);
+  const auto most = static_cast<std::size_t>(shown) + 1;
   const bool documents = loaded.config.documents;
   Tokens tokens;
   if (!text.empty()) {
@@ -46,7 +62,7 @@ Tokens window_of(const LoadedModel& loaded, const TrainData& data, const std::st
     check(tokens.size() >= 2, "inspect", "--text: needs at least 2 characters");
     if (tokens.size() > most)
       fmt::print(stderr, "note: the model's context is {}: {} of the {} characters of --text are shown\n",
-                 most - 1, most, tokens.size());
+                 context, most, tokens.size());
   } else {
     const std::span<const std::int32_t> all =
         data.tokens(data.has_validation() ? Split::kValidation : Split::kTrain);
@@ -141,7 +157,7 @@ Json inspect(const Options& o) {
   const LoadedText text = load_text(o.data);
   for (const std::string& note : text.notes) fmt::print(stderr, "note: {}\n", note);
   const TrainData data(loaded.config, loaded.tokenizer, text.text, o.data);
-  const Tokens window = window_of(loaded, data, o.text);
+  const Tokens window = window_of(loaded, data, o.text, o.attention_mb.real(1e-6, 1e4));
   const std::span<const std::int32_t> inputs(window.data(), window.size() - 1);
   const Gpt& model = *loaded.model;
 
@@ -208,6 +224,9 @@ Command add_inspect(CLI::App& app) {
   app.add_flag("--ablation", o->ablation, "measure the loss without each head: takes longer");
   app.add_flag("--saliency", o->saliency,
                "what each single character's loss hangs on, even where that takes long");
+  add_text_option(app, o->attention_mb, "--attention-mb", "NUMBER",
+                  "most megabytes of attention weights; of a longer context, the first characters are shown",
+                  "32");
   add_threads_option(app, o->threads);
   return [o] { return run(*o); };
 }
