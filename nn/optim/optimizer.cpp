@@ -8,18 +8,28 @@
 #include "tensor/reduce.h"
 
 namespace minigpt {
+namespace {
+
+void check_rate(double rate) {
+  check(std::isfinite(rate) && rate >= 0, "optimizer",
+        "learning rate must be finite and not negative, got {}", rate);
+}
+
+}  // namespace
 
 Optimizer::Optimizer(std::vector<ParameterGroup> groups) : groups_(std::move(groups)) {
   std::vector<NamedParameter> seen;
   for (const ParameterGroup& group : groups_) {
-    check(std::isfinite(group.learning_rate) && group.learning_rate >= 0, "optimizer",
-          "learning rate must be finite and not negative, got {}", group.learning_rate);
+    check_rate(group.learning_rate);
     check(std::isfinite(group.weight_decay) && group.weight_decay >= 0, "optimizer",
           "weight decay must be finite and not negative, got {}", group.weight_decay);
     for (const NamedParameter& p : group.parameters) {
       for (const NamedParameter& other : seen)
         check(!other.variable.is(p.variable), "optimizer", "{} and {} are the same parameter", other.name,
               p.name);
+      // Updates walk weights and gradients side by side in memory.
+      check(p.variable.value().is_contiguous(), "optimizer", "{} is not row-major: make it from a clone()",
+            p.name);
       seen.push_back(p);
     }
   }
@@ -27,6 +37,8 @@ Optimizer::Optimizer(std::vector<ParameterGroup> groups) : groups_(std::move(gro
 }
 
 void Optimizer::step(double grad_scale) {
+  check(std::isfinite(grad_scale), "optimizer", "the factor of the gradients must be finite, got {}",
+        grad_scale);
   const NoGrad no_grad;
   std::int32_t* steps = steps_.mutable_data<std::int32_t>();
   std::size_t index = 0;
@@ -44,6 +56,7 @@ void Optimizer::zero_grad() {
 }
 
 void Optimizer::set_learning_rate(double rate) {
+  check_rate(rate);
   for (ParameterGroup& group : groups_) group.learning_rate = rate;
 }
 
@@ -92,7 +105,10 @@ double grad_norm(const std::vector<NamedParameter>& parameters) {
   return std::sqrt(total);
 }
 
-double clip_factor(double norm, double max_norm) { return std::min(1.0, max_norm / (norm + 1e-6)); }
+double clip_factor(double norm, double max_norm) {
+  check(max_norm >= 0, "clip", "the largest norm must be 0 or more, got {}", max_norm);
+  return std::min(1.0, max_norm / (norm + 1e-6));
+}
 
 double clip_grad_norm(const std::vector<NamedParameter>& parameters, double max_norm) {
   const double norm = grad_norm(parameters);

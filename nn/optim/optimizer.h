@@ -17,6 +17,7 @@ struct ParameterGroup {
 
 class Optimizer {
  public:
+  // Throws Error unless rates and decays are finite and not negative, and every parameter is row-major and in one group.
   explicit Optimizer(std::vector<ParameterGroup> groups);
   virtual ~Optimizer() = default;
   Optimizer(const Optimizer&) = delete;
@@ -56,7 +57,7 @@ class Optimizer {
 // sqrt(sum of squares of all gradients), in double. Parameters without a gradient count as 0.
 double grad_norm(const std::vector<NamedParameter>& parameters);
 // The factor that brings a gradient of this norm down to max_norm: min(1, max_norm / (norm + 1e-6)), as
-// torch.nn.utils.clip_grad_norm_ (Pascanu et al. 2013, section 3.2).
+// torch.nn.utils.clip_grad_norm_ (Pascanu et al. 2013, section 3.2). Throws Error if max_norm is negative or NaN.
 double clip_factor(double norm, double max_norm);
 // Scales every gradient in place by that factor and returns the norm before.
 double clip_grad_norm(const std::vector<NamedParameter>& parameters, double max_norm);

@@ -11,6 +11,7 @@
 #include "autograd/ops/sum.h"
 #include "nn/optim/adam.h"
 #include "nn/optim/sgd.h"
+#include "tensor/views.h"
 
 namespace minigpt {
 namespace {
@@ -220,6 +221,34 @@ TEST_CASE("optimisers: one parameter under two names is refused; so are settings
   CHECK_THROWS_WITH_AS(Adam({{{w}, 0.1, 0}}, adam), doctest::Contains("eps"), Error);
 }
 
+TEST_CASE("optimisers: a rate or a factor that is no number stops them before anything moves") {
+  const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  for (const Kind& kind : kinds()) {
+    INFO(kind.name);
+    const NamedParameter p = named("p", {2});
+    give_gradient(p, 0);
+    const auto optimizer = kind.make({{{p}, 0.1, 0.1}});
+    for (const double bad : {nan, inf, -inf}) {
+      CHECK_THROWS_WITH_AS(optimizer->step(bad), doctest::Contains("factor of the gradients"), Error);
+      CHECK_THROWS_WITH_AS(optimizer->set_learning_rate(bad), doctest::Contains("learning rate"), Error);
+    }
+    CHECK_THROWS_AS(optimizer->set_learning_rate(-0.1), Error);
+    CHECK(values(p) == std::vector<float>{1, 1});
+    CHECK(optimizer->groups()[0].learning_rate == 0.1);
+    optimizer->set_learning_rate(0);
+    optimizer->step();
+    CHECK(values(p) == std::vector<float>{1, 1});  // a rate of 0 moves nothing, and decays nothing
+  }
+}
+
+TEST_CASE("optimisers: weights that do not lie row by row are refused, not updated crosswise (O-03)") {
+  const Tensor wide = ones({2, 3});
+  for (const Tensor& view : {transpose(wide), slice(wide, 1, 0, 2), expand(ones({1, 3}), {2, 3})})
+    for (const Kind& kind : kinds())
+      CHECK_THROWS_WITH_AS(kind.make({{{NamedParameter{"w", Variable(view, true), {}}}, 0.1, 0}}),
+                           "[optimizer] w is not row-major: make it from a clone()", Error);
+}
+
 // ---- Clipping
 
 TEST_CASE("clipping: the norm is over all gradients together, and is brought down to the limit") {
@@ -249,6 +278,20 @@ TEST_CASE("clipping: the factor never enlarges, and is 1 for a gradient of zero"
   CHECK(clip_factor(0.5, 1) == 1);
   CHECK(clip_factor(2, 1) == doctest::Approx(0.5).epsilon(1e-6));
   CHECK(grad_norm({}) == 0);
+  CHECK(clip_factor(5, std::numeric_limits<double>::infinity()) == 1);
+  CHECK(clip_factor(5, 0) == 0);
+  for (const double bad : {-1.0, std::numeric_limits<double>::quiet_NaN()})  // a factor below 0 would climb
+    CHECK_THROWS_WITH_AS(clip_factor(5, bad), doctest::Contains("[clip] the largest norm must be 0 or more"),
+                         Error);
+}
+
+TEST_CASE("clipping: a gradient that is not finite is not hidden by its norm") {
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    NamedParameter p = named("p", {2});
+    p.variable.set_grad(Variable(Tensor::from<float>({bad, 1}, {2})));
+    CHECK_FALSE(std::isfinite(clip_grad_norm({p}, 1)));
+    CHECK_FALSE(std::isfinite(p.variable.grad().value().to_vector<float>()[0]));
+  }
 }
 
 }  // namespace
