@@ -1,11 +1,13 @@
 #include "autograd/gradcheck.h"
 
 #include "autograd/ops/add.h"
+#include "autograd/ops/linear.h"
 #include "autograd/ops/masked_fill.h"
 #include "autograd/ops/mul.h"
 #include "autograd/ops/sin.h"
 #include "autograd/ops/sum.h"
 #include "tensor/elementwise.h"
+#include "tensor/matmul.h"
 #include "tests/autograd/gradient_testing.h"
 
 namespace minigpt {
@@ -106,6 +108,25 @@ TEST_CASE("float32 is refused, unless asked for with tolerances that fit (A-14)"
   CHECK_MESSAGE(r.ok, r.str());
   const auto wrong = [](const std::vector<Variable>& in) { return in[0] * in[0].detach(); };
   CHECK_FALSE(gradcheck(wrong, {x}, GradcheckOptions::float32()).ok);
+}
+
+TEST_CASE("a linear layer passes in either precision, and fails if its weight is used transposed (A-14)") {
+  for (const DType dtype : {DType::f64, DType::f32}) {
+    const Variable x(spread({4, 3}).to(dtype), true), w(spread({3, 3}, -1, 1, 20).to(dtype), true),
+        b(spread({3}, -1, 1, 50).to(dtype), true);
+    const GradcheckOptions options = dtype == DType::f32 ? GradcheckOptions::float32() : GradcheckOptions();
+    const auto layer = [](const std::vector<Variable>& in) { return linear(in[0], in[1], in[2]); };
+    const GradcheckResult r = gradcheck(layer, {x, w, b}, options);
+    CHECK_MESSAGE(r.ok, r.str());
+    CHECK(r.checked == 12 + 9 + 3);
+    const auto wrong = [](const std::vector<Variable>& in) {
+      return record("wrong_linear", matmul(in[0].value(), transpose(in[1].value())), {in[0], in[1]},
+                    save(input(1)), [](const Saved& s, const Variable& dy) {
+                      return Grads{Variable(matmul(dy.value(), transpose(s.input(1).value()))), Variable()};
+                    });
+    };
+    CHECK_FALSE(gradcheck(wrong, {x, Variable(w.value())}, options).ok);
+  }
 }
 
 TEST_CASE("dropout needs a fixed mask: random results are refused, a given mask passes (A-14)") {

@@ -28,6 +28,32 @@ TEST_CASE(
   CHECK(difference(y, Tensor::from<double>({10, 20, 10 + 20 * p, 20 + 20 * p}, {1, 2, 2})) < 1e-13);
 }
 
+TEST_CASE("causal_attention: 8 columns in 1, 2, 4 and 8 heads are scaled by the width of one head (M-02)") {
+  for (const int heads : {1, 2, 4, 8}) {
+    CAPTURE(heads);
+    // Queries of ones; the first key is 0, the second all ones: position 1 has scores 0 and D / sqrt(D).
+    Tensor qkv = zeros({1, 2, 24}, DType::f64);
+    slice(qkv, 2, 0, 8).fill_(1);
+    slice(slice(qkv, 1, 1, 2), 2, 8, 24).fill_(1);  // its key and its value; the first value is 0
+    const double p = 1 / (1 + std::exp(-std::sqrt(8.0 / heads)));
+    const Tensor y = causal_attention(Variable(qkv), heads).value();
+    for (int c = 0; c < 8; ++c) CHECK(y.at({0, 1, c}) == doctest::Approx(p).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("causal_attention: a head as wide as the row, heads of one number, and a single position") {
+  for (const auto& [T, heads] : {std::pair{1, 1}, {1, 6}, {5, 1}, {5, 6}, {1, 3}}) {
+    CAPTURE(T);
+    CAPTURE(heads);
+    const Variable x = leaf({2, T, 18}, 1);
+    check_agree(fused(heads), composed(heads), {x}, 1e-12);
+    check_derivatives(fused(heads), {x});
+    // A position that sees itself alone is its value, whatever query and key are.
+    if (T == 1)
+      CHECK(difference(causal_attention(x, heads).value(), slice(x.value(), 2, 12, 18).contiguous()) == 0);
+  }
+}
+
 TEST_CASE("causal_attention: value and gradient agree with the composition") {
   for (std::int64_t T : {1, 2, 5, 33, 70}) {
     for (int heads : {1, 2, 4}) {

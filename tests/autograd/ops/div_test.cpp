@@ -5,7 +5,7 @@
 namespace minigpt {
 namespace {
 
-TEST_CASE("div: quotients, broadcast") {
+TEST_CASE("div: quotients, broadcast (A-08)") {
   const Variable a = leaf({2, 3}), b = leaf({3}, 1, 2, 50);
   const std::vector<double> y = values(a / b), as = values(a), bs = values(b);
   for (std::size_t i = 0; i < y.size(); ++i) CHECK(y[i] == as[i] / bs[i % 3]);
@@ -17,6 +17,12 @@ TEST_CASE("div: by a number, and a number by a tensor") {
   check_values(3.0 / leaf({4}, 1, 2), leaf({4}, 1, 2), [](double x) { return 3 / x; });
   check_elementwise([](const Variable& x) { return x / 4.0; });
   check_elementwise([](const Variable& x) { return 3.0 / x; }, 0.5, 2);
+}
+
+TEST_CASE("div: x / x is flat (A-08)") {
+  const Variable x = leaf({3}, 1, 2);
+  CHECK(values(x / x) == std::vector<double>{1, 1, 1});
+  for (const double slope : gradient_of(x / x, x)) CHECK(std::abs(slope) < 1e-15);
 }
 
 TEST_CASE("div: 6 / x at 2 has slope -1.5") {

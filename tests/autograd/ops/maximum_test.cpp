@@ -13,7 +13,7 @@ TEST_CASE("maximum: the larger operand gets the gradient, and both half of it wh
   CHECK(gradient_of(maximum(a, a), a) == std::vector<double>{1, 1, 1});
 }
 
-TEST_CASE("maximum: gradients of broadcast operands") {
+TEST_CASE("maximum: gradients of broadcast operands (A-08)") {
   check_broadcasting([](const Variable& p, const Variable& q) { return maximum(p, q); });
 }
 

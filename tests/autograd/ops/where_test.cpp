@@ -1,5 +1,6 @@
 #include "autograd/ops/where.h"
 
+#include "autograd/ops/add.h"
 #include "tests/autograd/gradient_testing.h"
 
 namespace minigpt {
@@ -20,6 +21,19 @@ TEST_CASE("where: condition and operands broadcast") {
   check_gradients(f, {leaf({3}), leaf({2, 1}, -2, 2, 50)});
   check_gradients(f, {leaf({}), transposed_leaf({2, 3}, -2, 2, 50)});
   check_gradients(f, {leaf({4, 1, 3}), leaf({}, -2, 2, 50)});
+}
+
+TEST_CASE("where: gradients of operands that are broadcast in every way; shapes that do not fit (A-08)") {
+  // The condition has the shape of the result, and picks every second element of it.
+  check_broadcasting([](const Variable& p, const Variable& q) {
+    const Variable both = p + q;  // throws with both shapes if they do not fit
+    std::vector<std::int32_t> every_second(static_cast<std::size_t>(both.numel()));
+    for (std::size_t i = 0; i < every_second.size(); i += 2) every_second[i] = 1;
+    return where(Tensor::from<std::int32_t>(every_second, both.shape()).to(DType::boolean), p, q);
+  });
+  CHECK_THROWS_WITH_AS(where(pattern(), leaf({2, 3}), leaf({4})), doctest::Contains("(4)"), Error);
+  const Variable x = leaf({2, 3});
+  CHECK(gradient_of(where(pattern(), x, x), x) == std::vector<double>(6, 1.0));
 }
 
 TEST_CASE("where: what was not picked cannot spoil the gradient") {
