@@ -4,6 +4,8 @@
 //
 //   tokens (B, T) -> token + position embedding (B, T, C) -> L blocks -> norm -> logits (B, T, V)
 //
+// While training, dropout stands in four places: drop on the sum of the embeddings, and in each block attn.attn_dropout on
+// the attention weights after softmax, attn.resid_dropout on what attention adds, and mlp.dropout on what the MLP adds.
 // logits[b][t] scores what may follow after tokens[b][0..t]; position t sees nothing later than itself.
 
 #include "models/gpt_config.h"
