@@ -55,6 +55,7 @@ valgrind      10 min    a training step under memcheck
 coverage      20 min    which lines the tests never reach
 mutants       10 min    wrong gradients, one at a time: does a test notice?
 neon          20 min    the tensor layer on AArch64, emulated
+compilers     15 min    Debian's oldest and newest compilers, and the other standard library
 "
 check_format() {
   need clang-format
@@ -74,6 +75,7 @@ check_valgrind() { tools/checks/valgrind.sh; }
 check_coverage() { tools/checks/coverage.sh; }
 check_mutants() { tools/checks/mutants.sh; }
 check_neon() { tools/checks/neon.sh; }
+check_compilers() { tools/checks/compilers.sh --install; }
 
 names() { awk 'NF { print $1 }' <<<"$checks"; }
 wanted=()

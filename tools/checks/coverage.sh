@@ -3,14 +3,14 @@
 # runs them, and prints the share of lines that ran: per folder, in total, and per file with the lines that did not.
 # Exit code 1 if a folder is below the limit.
 #
-#   tools/coverage.sh           builds, runs, reports: a quarter of an hour on two cores
-#   tools/coverage.sh --report  reports on the last run again
+#   tools/checks/coverage.sh           builds, runs, reports: a quarter of an hour on two cores
+#   tools/checks/coverage.sh --report  reports on the last run again
 #
 # A line of a kernel counts as run if it ran for one instruction set. Headers of instruction sets that this CPU lacks
 # are left out, and said. Limit: MINIGPT_COVERAGE_LIMIT, 95 percent by default.
 set -euo pipefail
 
-root=$(cd "$(dirname "$0")/.." && pwd)
+root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tools/packages.sh"
 need "${build_packages[@]}" doctest-dev clang llvm
 build=$root/build/coverage
@@ -38,4 +38,4 @@ grep -qw avx512_bf16 /proc/cpuinfo || skip="$skip|tensor/kernels/gemm_bf16[.]cpp
 echo "left out, as this CPU cannot run them: ${skip//[][]/}"
 
 llvm-cov export -format=lcov -instr-profile="$build/all.profdata" "${programs[@]/#/-object=}" 2>/dev/null |
-  awk -v root="$root/" -v skip="^($skip)$" -v limit="${MINIGPT_COVERAGE_LIMIT:-95}" -f "$root/tools/coverage.awk"
+  awk -v root="$root/" -v skip="^($skip)$" -v limit="${MINIGPT_COVERAGE_LIMIT:-95}" -f "$root/tools/checks/coverage.awk"

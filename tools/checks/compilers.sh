@@ -2,17 +2,17 @@
 # Other compilers, and the other standard library: with each that is installed, the library and every public header alone
 # compile without a warning, and the random streams are the golden ones.
 #
-#   tools/test_compilers.sh             with what is installed
-#   tools/test_compilers.sh --install   installs Debian's oldest and newest first: GCC 11, Clang 19 with libc++
+#   tools/checks/compilers.sh             with what is installed
+#   tools/checks/compilers.sh --install   installs Debian's oldest and newest first: GCC 11, Clang 19 with libc++
 set -euo pipefail
 
-root=$(cd "$(dirname "$0")/.." && pwd)
+root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tools/packages.sh"
 need "${build_packages[@]}" doctest-dev
 case "${1:-}" in
   "") ;;
   --install) need g++-11 clang-19 libc++-19-dev libc++abi-19-dev ;;
-  *) echo "usage: tools/test_compilers.sh [--install]" >&2; exit 2 ;;
+  *) echo "usage: tools/checks/compilers.sh [--install]" >&2; exit 2 ;;
 esac
 
 # try COMPILER NAME FLAGS
