@@ -8,21 +8,23 @@
 #
 #   --command FILE   the minigpt to test (default: build/minigpt, built if it is missing)
 #   --preload FILE   a library to load into the training process, for testing this test
+#   -- OPTION ...    more options of `minigpt train`, such as --threads 1
 #
 # Everything at once that a long run may use: evaluations, a checkpoint every 100 steps, --watch, --tensorboard, and every
 # now and then another process that writes text from the same folder. Exit code 0 if all is well, 1 if not.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
-steps="" data="" short=false preload="" minigpt=$root/build/minigpt
+steps="" data="" short=false preload="" more=() minigpt=$root/build/minigpt
 while [ $# -gt 0 ]; do
   case "$1" in
     --short) short=true ;;
     --data) data=$(realpath "$2") && shift ;;
     --command) minigpt=$(realpath "$2") && shift ;;
     --preload) preload=$(realpath "$2") && shift ;;
-    -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0" && exit 0 ;;
-    *[!0-9]* | "") echo "usage: tools/checks/soak.sh [STEPS] [--short] [--data FILE] [--command FILE] [--preload FILE]" >&2 && exit 2 ;;
+    --) shift && more=("$@") && break ;;
+    -h | --help) sed -n '2,15s/^# \{0,1\}//p' "$0" && exit 0 ;;
+    *[!0-9]* | "") echo "usage: tools/checks/soak.sh [STEPS] [--short] [--data FILE] [--command FILE] [--preload FILE] [-- OPTION ...]" >&2 && exit 2 ;;
     *) steps=$1 ;;
   esac
   shift
@@ -49,11 +51,12 @@ if [ "$steps" -lt $((3 * settled)) ]; then
 fi
 
 folder=$(mktemp -d)
+trap 'exit 130' INT TERM # runs the next one
 trap '[ -n "${pid:-}" ] && kill "$pid" 2>/dev/null; rm -rf "$folder"' EXIT
 model=$folder/model
 LD_PRELOAD=$preload "$minigpt" train --preset nanogpt-cpu ${data:+--data "$data"} --out "$model" --steps "$steps" \
   --lr-decay-steps "$steps" "${size[@]}" --eval-every $evaluate --save-every $save --watch $watch --tensorboard \
-  >"$folder/log" 2>&1 &
+  "${more[@]}" >"$folder/log" 2>&1 &
 pid=$!
 
 # One line a record: the step, memory of its own in KiB, descriptors, threads, CPU time in ticks, and the bytes of all files
