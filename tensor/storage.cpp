@@ -94,14 +94,16 @@ Storage::Storage(std::size_t bytes) {
     cache.free[size_class] = block_->next;
   } else {
     cache.open_until_thread_ends();
-    // capacity_of is a multiple of 16; aligned_alloc wants a multiple of the alignment.
-    const std::size_t total = (sizeof(Block) + capacity_of(size_class) + 63) / 64 * 64;
+    // aligned_alloc wants a multiple of the alignment.
+    const std::size_t usable = kRecycle ? capacity_of(size_class) : bytes;
+    const std::size_t total = (sizeof(Block) + usable + 63) / 64 * 64;
     block_ = static_cast<Block*>(std::aligned_alloc(64, total));
     check(block_ != nullptr, "storage", "out of memory: cannot allocate {} bytes", bytes);
     system_allocations.fetch_add(1, std::memory_order_relaxed);
     block_->capacity = capacity_of(size_class);
     block_->size_class = size_class;
     block_->version = 0;
+    if (!kRecycle) forbid_access(data() + bytes, total - sizeof(Block) - bytes);
   }
   block_->references = 1;
   block_->bytes = bytes;

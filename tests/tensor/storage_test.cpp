@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "tensor/recycling.h"
+#include "tensor/workspace.h"
 #include "tests/tensor/layouts.h"
 
 using namespace minigpt;
@@ -47,7 +49,30 @@ TEST_CASE("the version is seen through every copy") {
   CHECK(a.version() == before + 1);
 }
 
-#if !defined(__SANITIZE_ADDRESS__)  // under which every block goes back to the system
+#if defined(MINIGPT_ASAN)
+TEST_CASE("the address sanitizer sees the end of every block, and that a block was given back") {
+  for (const std::size_t bytes : {0, 1, 7, 8, 63, 64, 65, 100, 1000, 1 << 20}) {
+    CAPTURE(bytes);
+    std::byte* memory = nullptr;
+    {
+      const Storage a(bytes);
+      memory = a.data();
+      CHECK(__asan_region_is_poisoned(memory, bytes) == nullptr);
+      CHECK(__asan_address_is_poisoned(memory + bytes));
+      const Storage shared = a;
+    }
+    CHECK(__asan_address_is_poisoned(memory));
+    detail::Workspace work;
+    const std::byte* large = work.get<std::byte>(static_cast<std::int64_t>(bytes) + 100);
+    const std::byte* small = work.get<std::byte>(static_cast<std::int64_t>(bytes));
+    CHECK(__asan_region_is_poisoned(const_cast<std::byte*>(small), bytes) == nullptr);
+    CHECK(__asan_address_is_poisoned(small + bytes));
+    CHECK(__asan_address_is_poisoned(large));
+  }
+}
+#endif
+
+#if !defined(MINIGPT_ASAN)  // under which every block goes back to the system
 TEST_CASE("freed blocks are recycled: the second round asks the system for nothing") {
   const auto round = [] {
     std::vector<Storage> blocks;
