@@ -205,10 +205,12 @@ class Pass {
           "the graph was already used: {} has released what it saved; pass retain_graph = true to the first "
           "call",
           node.op);
-    const bool watched = detail::watchers.all;
+    const bool watched = detail::watchers.backward;
     if (watched) [[unlikely]]
       detail::tell_backward(node, dy);
     Grads gradients = node.backward(dy);
+    if (watched) [[unlikely]]
+      detail::tell_gradients(node, dy, gradients);
     dy = Variable();
     check(gradients.size() == node.inputs.size(), node.op, "backward returned {} gradients for {} inputs",
           gradients.size(), node.inputs.size());

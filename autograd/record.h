@@ -68,7 +68,7 @@ inline bool any_requires_grad(const Variable* inputs, std::size_t count) {
   return false;
 }
 
-// Shows y to whoever watches, and hands it on.
+// Shows y to whoever watches, and hands it on, or what takes its place.
 inline Variable watched(const char* op, Variable y, const Variable* inputs, std::size_t count) {
   if (watchers.forward) [[unlikely]]
     tell_forward(op, y, inputs, count);

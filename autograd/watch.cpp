@@ -1,5 +1,7 @@
 #include "autograd/watch.h"
 
+#include "autograd/replace.h"
+
 namespace minigpt {
 
 struct WatcherList {
@@ -12,19 +14,21 @@ struct WatcherList {
 
 Watcher::Watcher() : next_(detail::watchers.all) {
   detail::watchers.all = this;
-  detail::watchers.forward = this;
+  detail::watchers.update();
 }
 
 Watcher::~Watcher() {
   Watcher** place = &detail::watchers.all;
   while (*place && *place != this) place = &WatcherList::next(**place);
   if (*place) *place = next_;
-  detail::watchers.forward = detail::watchers.all;
+  detail::watchers.update();
 }
 
 namespace detail {
 
-void tell_forward(const char* op, const Variable& y, const Variable* inputs, std::size_t count) {
+void tell_forward(const char* op, Variable& y, const Variable* inputs, std::size_t count) {
+  if (watchers.replacement) replace_forward(op, y, inputs, count);
+  if (watchers.in_backward) return;
   WatcherList::each([&](Watcher& w) { w.on_forward(op, y, inputs, count); });
 }
 void tell_backward(const Node& node, const Variable& dy) {

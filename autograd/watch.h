@@ -8,7 +8,9 @@
 namespace minigpt {
 
 class Variable;
+class Replacement;
 struct Node;
+class Grads;
 
 // While alive, sees the operations of its thread. Several can be alive; the youngest is told first.
 class Watcher {
@@ -39,28 +41,43 @@ class Watcher {
 
 namespace detail {
 
-// The watchers of this thread; `forward` is null during a backward pass.
+// The watchers of this thread, and what stands in for operations (autograd/replace.h).
 struct Watchers {
   Watcher* all = nullptr;
-  Watcher* forward = nullptr;
+  Replacement* replacement = nullptr;
+  bool in_backward = false;  // watchers are not told of operations then
+  bool forward = false;      // someone must be told of the next operation
+  bool backward = false;     // someone must be told of the next node of a backward pass
+
+  void update() {
+    forward = replacement || (all && !in_backward);
+    backward = replacement || all;
+  }
 };
 inline constinit thread_local Watchers watchers;
 
-void tell_forward(const char* op, const Variable& y, const Variable* inputs, std::size_t count);
+// Replaces y, if there is a Replacement, and shows it to the watchers.
+void tell_forward(const char* op, Variable& y, const Variable* inputs, std::size_t count);
 void tell_backward(const Node& node, const Variable& dy);
+// The node's backward function has run: a Replacement may change what it gave.
+void tell_gradients(Node& node, const Variable& dy, Grads& gradients);
 void tell_gradient(const Node& node, int input, const Variable& gradient);
 void tell_backward_end(const Node& node);
 
 // Alive during a backward pass, whose own operations are not shown.
 class WatchBackward {
  public:
-  WatchBackward() : before_(watchers.forward) { watchers.forward = nullptr; }
-  ~WatchBackward() { watchers.forward = before_; }
+  WatchBackward() : before_(watchers.in_backward) { set(true); }
+  ~WatchBackward() { set(before_); }
   WatchBackward(const WatchBackward&) = delete;
   WatchBackward& operator=(const WatchBackward&) = delete;
 
  private:
-  Watcher* before_;
+  static void set(bool inside) {
+    watchers.in_backward = inside;
+    watchers.update();
+  }
+  bool before_;
 };
 
 }  // namespace detail
