@@ -7,6 +7,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "tensor/simd/no_fast_math.h"
+
 namespace minigpt {
 
 struct BFloat16 {

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <utility>
 
+#include "tensor/simd/no_fast_math.h"
+
 namespace minigpt {
 
 // Something that was handed in is not acceptable: an argument, a shape, a file. The command exits with 2.

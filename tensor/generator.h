@@ -14,6 +14,8 @@
 #include <span>
 #include <vector>
 
+#include "tensor/simd/no_fast_math.h"
+
 namespace minigpt {
 
 // Everything a Generator remembers; write it to a checkpoint to go on exactly where a run stopped.

@@ -23,6 +23,7 @@
 #include "tensor/kernels/reduce.h"
 #include "tensor/kernels/rows.h"
 #include "tensor/kernels/unary.h"
+#include "tensor/simd/no_fast_math.h"
 
 namespace minigpt {
 

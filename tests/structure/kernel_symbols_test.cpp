@@ -2,23 +2,13 @@
 // or that other code might define too, would leave the choice to the linker: the program could then run AVX-512 code on
 // a CPU without it (I-01).
 
-#include <cstdio>
 #include <map>
-#include <memory>
 
+#include "tests/structure/command_output.h"
 #include "tests/structure/source_files.h"
 
 namespace minigpt::test {
 namespace {
-
-// What `command` prints.
-std::string output_of(const std::string& command) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(::popen(command.c_str(), "r"), &::pclose);
-  REQUIRE(pipe != nullptr);
-  std::string text;
-  for (int c = std::fgetc(pipe.get()); c != EOF; c = std::fgetc(pipe.get())) text += static_cast<char>(c);
-  return text;
-}
 
 struct Symbol {
   char kind;  // as nm: upper case is visible to other files; W, V and u may be defined more than once

@@ -1,6 +1,5 @@
 // House rules that a reader of the code relies on, checked on the text of every file.
 
-#include <cstdlib>
 #include <regex>
 
 #include "tests/structure/source_files.h"
@@ -81,21 +80,6 @@ TEST_CASE(
     std::smatch match;
     const std::string text = read_text(kRoot / file);
     CHECK_MESSAGE(!std::regex_search(text, match, forbidden), file << ": " << match.str());
-  }
-}
-
-TEST_CASE("N-09: fast-math flags are refused by the compiler, wherever they come from") {
-  const auto compiles = [](const std::string& header, const std::string& flags) {
-    const std::string command =
-        std::string(MINIGPT_CXX_COMPILER) + " -std=c++20 -fsyntax-only -x c++ -DMINIGPT_ISA=scalar -I '" +
-        kRoot.string() + "' " + flags + " '" + (kRoot / header).string() + "' 2>/dev/null";
-    return std::system(command.c_str()) == 0;
-  };
-  for (const char* header : {"tensor/dtype.h", "tensor/simd/vec.h"}) {
-    CAPTURE(header);
-    CHECK(compiles(header, "-O2"));
-    for (const char* flag : {"-ffast-math", "-Ofast", "-ffinite-math-only"})
-      CHECK_FALSE_MESSAGE(compiles(header, flag), flag);
   }
 }
 
