@@ -14,5 +14,6 @@ foreach(header ${headers})
 endforeach()
 add_library(minigpt_headers OBJECT ${header_sources})
 target_link_libraries(minigpt_headers PRIVATE minigpt minigpt_flags)
-# Only the front end matters.
+# Only the front end matters; and without optimisation the C library's checks do not work, and warn.
 target_compile_options(minigpt_headers PRIVATE -O0 -g0)
+set_source_files_properties(${header_sources} PROPERTIES COMPILE_OPTIONS -U_FORTIFY_SOURCE)
