@@ -64,7 +64,7 @@ check_format() {
 check_tidy() { tools/checks/tidy.sh; }
 check_gcc() { compiler g++; }
 check_clang() { compiler clang++; }
-check_address() { sanitize address,undefined; }
+check_address() { sanitize address,undefined,float-cast-overflow; }
 check_thread() { sanitize thread; }
 check_differential() { build_release; build/test/tests/test_differential --minutes 60; }
 check_torch() { tools/checks/torch.sh; }
