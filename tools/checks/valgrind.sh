@@ -2,15 +2,15 @@
 # One training step, sampling and a gradient check under valgrind's memcheck: no invalid access, no decision that depends on
 # memory that was never written, no lost block. Installs valgrind if it is missing.
 #
-#   tools/valgrind.sh            minutes, after a build of its own (build/valgrind)
+#   tools/checks/valgrind.sh            minutes, after a build of its own (build/valgrind)
 #
 # Valgrind knows no AVX-512 instructions; the CPU it shows the program has none, so the AVX2 kernels run. It also rounds long
 # doubles to doubles, which minigpt does not use.
 set -euo pipefail
 
-root=$(cd "$(dirname "$0")/.." && pwd)
+root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/tools/packages.sh"
-[ $# -eq 0 ] || { echo "usage: tools/valgrind.sh" >&2; exit 2; }
+[ $# -eq 0 ] || { echo "usage: tools/checks/valgrind.sh" >&2; exit 2; }
 need "${build_packages[@]}" valgrind libc6-dbg
 
 # Freed tensors go back to the system at once, so that valgrind sees who uses one afterwards.
