@@ -45,6 +45,8 @@ To convert(From value) {
     return value != From{0};
   else if constexpr (std::is_same_v<To, BFloat16>)
     return BFloat16(static_cast<float>(value));
+  else if constexpr (std::is_integral_v<To> && !std::is_integral_v<From>)
+    return converted<To>("to", static_cast<double>(value));
   else
     return static_cast<To>(value);
 }

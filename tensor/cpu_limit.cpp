@@ -77,7 +77,7 @@ int cpus_in_cgroup_quota(const std::string& membership, const std::string& mount
       q = smallest_quota(mount + "/cpu", path, quota_v1);
     if (q > 0) smallest = smallest > 0 ? std::min(smallest, q) : q;
   }
-  return static_cast<int>(std::ceil(smallest));
+  return static_cast<int>(std::ceil(std::min(1e6, smallest)));  // more is no limit, and may not fit an int
 }
 
 }  // namespace minigpt::detail

@@ -138,10 +138,11 @@ Tensor Tensor::to(DType dtype) const {
 void Tensor::fill_(double value) {
   visit_stored_dtype(dtype_, [&](auto zero) {
     using T = decltype(zero);
+    const T element = converted<T>("fill_", value);
     if (contiguous_)
-      std::fill_n(mutable_data<T>(), numel_, static_cast<T>(value));
+      std::fill_n(mutable_data<T>(), numel_, element);
     else
-      copy_(Tensor::scalar<T>(static_cast<T>(value)));
+      copy_(Tensor::scalar<T>(element));
   });
 }
 

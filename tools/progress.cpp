@@ -33,7 +33,7 @@ std::string bar(double share, int width) {
 OutputStyle default_style() { return isatty(STDOUT_FILENO) ? OutputStyle::live : OutputStyle::plain; }
 
 std::string clock_text(double seconds) {
-  const auto s = static_cast<std::int64_t>(std::ceil(seconds));
+  const auto s = static_cast<std::int64_t>(std::ceil(std::min(1e12, seconds)));  // infinity fits no integer
   if (s >= 3600) return fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
   return fmt::format("{}:{:02}", s / 60, s % 60);
 }

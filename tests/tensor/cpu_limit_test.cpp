@@ -40,6 +40,10 @@ TEST_CASE("the CPU quota of a version 2 control group is rounded up to whole CPU
     mount.write("box/cpu.max", "50000 100000\n");
     CHECK(cpus_in_cgroup_quota("0::/box\n", mount.path()) == 1);
   }
+  SUBCASE("a quota beyond every integer") {
+    mount.write("box/cpu.max", "99999999999999999999 1\n");
+    CHECK(cpus_in_cgroup_quota("0::/box\n", mount.path()) == 1000000);
+  }
   SUBCASE("no limit") {
     mount.write("box/cpu.max", "max 100000\n");
     CHECK(cpus_in_cgroup_quota("0::/box\n", mount.path()) == 0);

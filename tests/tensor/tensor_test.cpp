@@ -107,6 +107,22 @@ TEST_CASE("is_contiguous does not mind the stride of a single element") {
   CHECK(transpose(zeros({1, 4})).is_contiguous());
 }
 
+TEST_CASE("a number that is no int32 is refused: C++ leaves open what it would become") {
+  const Tensor edges = Tensor::from({-2147483648.9, 2147483647.9}, {2});
+  CHECK(edges.to(DType::i32).to_vector<std::int32_t>() ==
+        std::vector<std::int32_t>{-2147483647 - 1, 2147483647});
+  using L = std::numeric_limits<double>;
+  for (const double x : {-2147483649.0, 2147483648.0, 1e300, L::infinity(), -L::infinity(), L::quiet_NaN()}) {
+    CAPTURE(x);
+    const std::string ending = fmt::format(" {} does not fit int32", x);
+    CHECK(error_of([&] { full({3}, x, DType::f64).to(DType::i32); }) == "[to]" + ending);
+    CHECK(error_of([&] { transpose(full({3, 2}, x, DType::f64)).to(DType::i32); }) == "[to]" + ending);
+    CHECK(error_of([&] { full({3}, x, DType::i32); }) == "[fill_]" + ending);
+  }
+  CHECK(error_of([] { full({1}, 1e20f).to(DType::bf16).to(DType::i32); }).find("does not fit int32") !=
+        std::string::npos);
+}
+
 TEST_CASE("types are converted on request only") {
   const Tensor x = Tensor::from({-1.7f, 0.f, 2.9f, 1e9f}, {4});
   CHECK(x.to(DType::i32).to_vector<std::int32_t>() == std::vector<std::int32_t>{-1, 0, 2, 1000000000});

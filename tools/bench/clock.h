@@ -33,7 +33,7 @@ double seconds_per_call(double slice, const F& f, bool fastest = false) {
     ++calls;
     elapsed = now() - start;
   } while (elapsed < slice / 4);
-  const int batch = std::max(1, static_cast<int>(std::lround(kBatch * calls / elapsed)));
+  const int batch = std::max(1, static_cast<int>(std::lround(kBatch * calls / std::max(elapsed, 1e-9))));
   std::vector<double> times;
   const double end = now() + slice;
   do {
