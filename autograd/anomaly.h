@@ -51,7 +51,7 @@ struct AnomalyReport {
 // A run that went wrong, at the place where it did.
 class Anomaly : public RunError {
  public:
-  explicit Anomaly(AnomalyReport r) : RunError(r.text()), report(std::move(r)) {}
+  explicit Anomaly(AnomalyReport r) : RunError(Lines{}, r.text()), report(std::move(r)) {}
   AnomalyReport report;
 };
 
