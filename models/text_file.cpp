@@ -52,10 +52,12 @@ std::string read_file(const std::filesystem::path& path, std::string_view op) {
   return bytes;
 }
 
-LoadedText load_text(const std::filesystem::path& path) {
+LoadedText load_text(const std::filesystem::path& path) { return decode_text(read_file(path, "text"), path); }
+
+LoadedText decode_text(std::string_view bytes, const std::filesystem::path& path) {
   LoadedText loaded;
   loaded.path = path.string();
-  DecodedText decoded = utf8_decode(read_file(path, "text"), loaded.path);
+  DecodedText decoded = utf8_decode(bytes, loaded.path);
   check(!decoded.text.empty(), "text", "{}: is empty; there is nothing to learn from", loaded.path);
   loaded.text = std::move(decoded.text);
   loaded.had_bom = decoded.had_bom;

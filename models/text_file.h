@@ -25,6 +25,9 @@ std::string read_file(const std::filesystem::path& path, std::string_view op);
 // Throws what read_file and utf8_decode throw, and Error for a file with no characters in it.
 LoadedText load_text(const std::filesystem::path& path);
 
+// The same for bytes that were read from `path` before.
+LoadedText decode_text(std::string_view bytes, const std::filesystem::path& path);
+
 // The lines of a text: split at "\n" or "\r\n", empty lines left out. The views point into `text`.
 std::vector<std::u32string_view> split_lines(std::u32string_view text);
 

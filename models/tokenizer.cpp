@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 #include <utility>
 
+#include "models/strict_json.h"
 #include "models/text_file.h"
 #include "models/utf8.h"
 #include "nn/files.h"
@@ -13,7 +15,7 @@
 namespace minigpt {
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 constexpr const char* kFormat = "minigpt-characters";
 constexpr int kVersion = 1;
@@ -34,16 +36,26 @@ const json& field(const json& object, const char* name, json::value_t type, cons
 CharTokenizer::CharTokenizer(std::u32string characters, bool with_document_token)
     : characters_(std::move(characters)), document_token_(with_document_token) {
   const char32_t largest = *std::max_element(characters_.begin(), characters_.end());
-  ids_.assign(static_cast<std::size_t>(largest) + 1, -1);
-  for (std::size_t id = 0; id < characters_.size(); ++id)
-    ids_[characters_[id]] = static_cast<std::int32_t>(id);
+  ids_.assign(kPage, -1);
+  pages_.assign(largest / kPage + 1, 0);
+  for (std::size_t id = 0; id < characters_.size(); ++id) {
+    const char32_t c = characters_[id];
+    std::size_t& page = pages_[c / kPage];
+    if (page == 0) {
+      page = ids_.size();
+      ids_.resize(page + kPage, -1);
+    }
+    ids_[page + c % kPage] = static_cast<std::int32_t>(id);
+  }
 }
 
 CharTokenizer CharTokenizer::from_text(std::u32string_view text, bool with_document_token) {
   std::vector<bool> seen(0x110000);
-  const auto mark = [&seen](std::u32string_view part) {
+  std::u32string characters;
+  const auto mark = [&](std::u32string_view part) {
     for (const char32_t c : part) {
       check(is_code_point(c), "tokenizer", "not a Unicode code point: 0x{:X}", static_cast<std::uint32_t>(c));
+      if (!seen[c]) characters += c;
       seen[c] = true;
     }
   };
@@ -52,10 +64,7 @@ CharTokenizer CharTokenizer::from_text(std::u32string_view text, bool with_docum
   } else {
     mark(text);
   }
-  std::u32string characters;
-  for (char32_t c = 0; c < seen.size(); ++c) {
-    if (seen[c]) characters += c;
-  }
+  std::sort(characters.begin(), characters.end());
   check(!characters.empty(), "tokenizer", "the text has no characters to build a vocabulary from");
   return CharTokenizer(std::move(characters), with_document_token);
 }
@@ -63,7 +72,7 @@ CharTokenizer CharTokenizer::from_text(std::u32string_view text, bool with_docum
 std::string CharTokenizer::to_json() const {
   json characters = json::array();
   for (const char32_t c : characters_) characters.push_back(utf8_encode(c));
-  nlohmann::ordered_json file;
+  json file;
   file["format"] = kFormat;
   file["version"] = kVersion;
   file["document_token"] = document_token_;
@@ -73,13 +82,7 @@ std::string CharTokenizer::to_json() const {
 }
 
 CharTokenizer CharTokenizer::from_json(std::string_view text, std::string_view source) {
-  json file;
-  try {
-    file = json::parse(text);
-  } catch (const json::exception& error) {
-    fail("tokenizer", "{}: not valid JSON: {}", source, error.what());
-  }
-  check(file.is_object(), "tokenizer", "{}: must be a JSON object, not {}", source, file.type_name());
+  const json file = parse_json_object(text, "tokenizer", source);
   const auto& format =
       field(file, "format", json::value_t::string, "a string", source).get_ref<const std::string&>();
   check(format == kFormat, "tokenizer", "{}: format is \"{}\", but \"{}\" is needed", source, format,
@@ -98,20 +101,21 @@ CharTokenizer CharTokenizer::from_json(std::string_view text, std::string_view s
   check(!entries.empty(), "tokenizer", "{}: the vocabulary is empty", source);
 
   std::u32string characters;
-  std::vector<std::int32_t> first_use(0x110000, -1);
+  std::unordered_map<char32_t, std::size_t> first_use;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     check(entries[i].is_string(), "tokenizer", "{}: characters[{}] must be a string, not {}", source, i,
           entries[i].type_name());
     const auto& bytes = entries[i].get_ref<const std::string&>();
     // utf8_decode would drop U+FEFF as a byte-order mark; behind another character it is data.
     const std::u32string entry = utf8_decode("." + bytes, source).text.substr(1);
-    check(entry.size() == 1, "tokenizer", "{}: characters[{}] must be one character, not {}: \"{}\"", source,
-          i, entry.size(), escape(entry));
+    if (entry.size() != 1)
+      fail("tokenizer", "{}: characters[{}] must be one character, not {}: \"{}\"", source, i, entry.size(),
+           escape(entry));
     const char32_t c = entry[0];
-    check(first_use[c] < 0, "tokenizer",
-          "{}: duplicate character '{}' ({}): characters[{}] and characters[{}]", source, escape(c),
-          code_point_name(c), first_use[c], i);
-    first_use[c] = static_cast<std::int32_t>(i);
+    const auto [first, fresh] = first_use.emplace(c, i);
+    if (!fresh)
+      fail("tokenizer", "{}: duplicate character '{}' ({}): characters[{}] and characters[{}]", source,
+           escape(c), code_point_name(c), first->second, i);
     characters += c;
   }
   return CharTokenizer(std::move(characters), document_token);

@@ -68,10 +68,15 @@ class CharTokenizer {
 
  private:
   CharTokenizer(std::u32string characters, bool with_document_token);
-  std::int32_t id_of(char32_t c) const { return c < ids_.size() ? ids_[c] : -1; }
+  static constexpr std::size_t kPage = 256;
+  std::int32_t id_of(char32_t c) const {
+    return c / kPage < pages_.size() ? ids_[pages_[c / kPage] + c % kPage] : -1;
+  }
 
-  std::u32string characters_;      // id -> character
-  std::vector<std::int32_t> ids_;  // character -> id or -1, up to the largest character
+  std::u32string characters_;  // id -> character
+  // Character -> id or -1, in pages: scripts use few, and a table up to an emoji would have 128,000 entries.
+  std::vector<std::int32_t> ids_;
+  std::vector<std::size_t> pages_;  // where in ids_ the page of a character begins; 0 is the empty one
   bool document_token_ = false;
 };
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <set>
 
+#include "models/strict_json.h"
 #include "models/train_config.h"
 
 namespace minigpt {
@@ -43,31 +43,31 @@ class Reader {
   void read(const Field& field, const Json& json, std::int64_t& value) {
     const bool whole = json.is_number_integer() ||
                        (json.is_number_float() && std::nearbyint(json.get<double>()) == json.get<double>());
-    check(whole, "config", "{}: {} must be a whole number, got {}", source_, field.name, json.dump());
-    const double wide = json.get<double>();
-    in_range(field, wide, json);
+    if (!whole) refuse(field, json, "a whole number");
+    in_range(field, json.get<double>(), json);
     value = json.get<std::int64_t>();
   }
   void read(const Field& field, const Json& json, double& value) {
-    check(json.is_number(), "config", "{}: {} must be a number, got {}", source_, field.name, json.dump());
+    if (!json.is_number()) refuse(field, json, "a number");
     in_range(field, json.get<double>(), json);
     value = json.get<double>();
   }
   void read(const Field& field, const Json& json, bool& value) {
-    check(json.is_boolean(), "config", "{}: {} must be true or false, got {}", source_, field.name,
-          json.dump());
+    if (!json.is_boolean()) refuse(field, json, "true or false");
     value = json.get<bool>();
   }
   void read(const Field& field, const Json& json, std::string& value) {
-    check(json.is_string(), "config", "{}: {} must be a string, got {}", source_, field.name, json.dump());
-    const std::string text = json.get<std::string>();
-    check(std::find(field.choices.begin(), field.choices.end(), text) != field.choices.end(), "config",
-          "{}: {} must be one of {}, got '{}'", source_, field.name, field.range(), text);
+    if (!json.is_string()) refuse(field, json, "a string");
+    const auto& text = json.get_ref<const std::string&>();
+    if (std::find(field.choices.begin(), field.choices.end(), text) == field.choices.end())
+      fail("config", "{}: {} must be one of {}, got '{}'", source_, field.name, field.range(), text);
     value = text;
   }
   void in_range(const Field& field, double value, const Json& json) {
-    check(value >= field.low && value <= field.high, "config", "{}: {} must be {}, got {}", source_,
-          field.name, field.range(), json.dump());
+    if (!(value >= field.low && value <= field.high)) refuse(field, json, field.range());
+  }
+  [[noreturn]] void refuse(const Field& field, const Json& json, std::string_view wanted) {
+    fail("config", "{}: {} must be {}, got {}", source_, field.name, wanted, json.dump());
   }
 
   const Json& json_;
@@ -89,23 +89,10 @@ std::string to_json(const TrainConfig& config) {
 }
 
 void apply_json(TrainConfig& config, std::string_view text, std::string_view source, bool complete) {
-  Json json;
-  std::set<std::string> seen;
-  const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    check(depth <= 4, "config", "{}: nested too deeply", source);
-    if (event == Json::parse_event_t::key)
-      check(seen.insert(parsed.get<std::string>()).second, "config", "{}: {} stands twice", source,
-            parsed.get<std::string>());
-    return true;
-  };
-  try {
-    json = Json::parse(text, watch);
-  } catch (const nlohmann::json::exception& e) {
-    fail("config", "{}: not valid JSON: {}", source, e.what());
-  }
-  check(json.is_object(), "config", "{}: must be a JSON object", source);
+  const Json json = parse_json_object(text, "config", source);
   const auto has = [&](const char* key, const Json& value) {
-    return json.contains(key) && json[key] == value;
+    const auto found = json.find(key);
+    return found != json.end() && *found == value;
   };
   check(!complete || has("format", "minigpt-config"), "config", "{}: not a minigpt config", source);
   check(!json.contains("version") || has("version", 1), "config", "{}: version {} is not known, only 1",
@@ -129,6 +116,7 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
   std::string best;
   std::size_t best_distance = 4;  // further away than three edits is no suggestion
   for (const std::string& candidate : candidates) {
+    if (name.size() >= candidate.size() + best_distance) continue;  // it takes as many edits as it is longer
     std::vector<std::size_t> row(candidate.size() + 1);
     std::iota(row.begin(), row.end(), std::size_t{0});
     for (std::size_t i = 1; i <= name.size(); ++i) {

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "models/model_folder.h"
+#include "models/strict_json.h"
 
 namespace minigpt {
 namespace {
@@ -56,14 +57,8 @@ std::string to_json(const TrainState& s) {
 }
 
 TrainState train_state_from_json(std::string_view text, std::string_view source) {
-  Json json;
-  try {
-    json = Json::parse(text);
-  } catch (const nlohmann::json::exception& e) {
-    fail("state", "{}: not valid JSON: {}", source, e.what());
-  }
-  check(json.is_object() && json.value("format", Json()) == "minigpt-state", "state",
-        "{}: not a minigpt state", source);
+  const Json json = parse_json_object(text, "state", source);
+  check(json.value("format", Json()) == "minigpt-state", "state", "{}: not a minigpt state", source);
   check(json.value("version", Json()) == 1, "state", "{}: version {} is not known, only 1", source,
         json.value("version", Json()).dump());
   TrainState s;

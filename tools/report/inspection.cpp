@@ -30,8 +30,10 @@ std::vector<Json> json_lines(const std::filesystem::path& path) {
   const std::string text = read_file(path, "inspect");
   for (std::size_t i = 0; i < text.size();) {
     const std::size_t end = std::min(text.find('\n', i), text.size());
+    // What is nested deeper than anything a run writes is dropped: printing it again would recurse as deep.
+    const auto shallow = [](int depth, Json::parse_event_t, Json&) { return depth <= 16; };
     Json line = Json::parse(text.begin() + static_cast<std::ptrdiff_t>(i),
-                            text.begin() + static_cast<std::ptrdiff_t>(end), nullptr, false);
+                            text.begin() + static_cast<std::ptrdiff_t>(end), shallow, false);
     if (line.is_object()) objects.push_back(std::move(line));
     i = end + 1;
   }
