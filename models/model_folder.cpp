@@ -1,5 +1,7 @@
 #include "models/model_folder.h"
 
+#include <algorithm>
+
 #include "nn/files.h"
 #include "nn/tensor_file.h"
 #include "tensor/reduce.h"
@@ -21,6 +23,25 @@ std::string first_not_finite(const std::vector<NamedParameter>& parameters) {
   return "";
 }
 
+// Refuses a configuration that the stored weights are far too few for, before a model of 30 GB is made to compare them
+// with. Smaller ones are made, since the comparison then says which tensors differ.
+void check_size(const ModelFolder& folder, const GptConfig& config) {
+  constexpr double kSmall = 64e6;
+  std::uintmax_t stored = 0;
+  for (const fs::path& file : {folder.weights(), folder.last() / "model.safetensors"}) {
+    std::error_code error;
+    const std::uintmax_t size = fs::file_size(file, error);
+    if (!error) stored = std::max(stored, size);
+  }
+  const auto channels = static_cast<double>(config.n_embd);
+  const double needed =  // bytes, in float32
+      4 * (static_cast<double>(config.n_layer) * 12 * channels + static_cast<double>(config.vocab_size)) *
+      channels;
+  check(needed <= std::max(kSmall, static_cast<double>(stored)), "model",
+        "{}: describes a model of at least {:.0f} MB, but the weights beside it have {} bytes",
+        folder.config().string(), needed / 1e6, stored);
+}
+
 }  // namespace
 
 bool ModelFolder::has_last() const { return is_there(last() / "state.json"); }
@@ -34,6 +55,7 @@ TrainConfig ModelFolder::load_config() const {
   apply_json(c, read_file(config()), config().string(), true);
   c.model.validate();
   c.validate();
+  check_size(*this, c.model);
   return c;
 }
 
@@ -81,10 +103,10 @@ LoadedModel load_model(const std::filesystem::path& folder, Generator& rng) {
   check(tokenizer.vocab_size() == config.model.vocab_size, "model",
         "{}: tokenizer.json has {} entries, config.json says vocab_size {}", folder.string(),
         tokenizer.vocab_size(), config.model.vocab_size);
-  LoadedModel loaded{config, std::move(tokenizer), std::make_unique<Gpt>(config.model, rng), {}};
-  const std::vector<NamedParameter> parameters = loaded.model->parameters();
   const fs::path file = is_there(files.weights()) ? files.weights() : files.last() / "model.safetensors";
   check(is_there(file), "model", "{}: there are no weights yet (no model.safetensors)", folder.string());
+  LoadedModel loaded{config, std::move(tokenizer), std::make_unique<Gpt>(config.model, rng), {}};
+  const std::vector<NamedParameter> parameters = loaded.model->parameters();
   load_parameters(parameters, load_tensors(file), file.string());
   if (file != files.weights())
     loaded.warnings.push_back(fmt::format(
