@@ -76,6 +76,7 @@ int run_matmul(const MatmulOptions& o) {
   bench.slice = 1e-3 * o.slice.real(0.1, 10000);
   bench.fastest = o.fastest;
   bench.json = o.json;
+  work_begins();
   bench_matmul(bench);
   return 0;
 }
@@ -181,6 +182,7 @@ Command add_ops(CLI::App& app) {
     bench.seconds = 1e-3 * o->milliseconds.real(0.1, 10000);
     bench.json = o->json;
     o->apply();
+    work_begins();
     bench_ops(bench);
     return 0;
   };
@@ -219,6 +221,7 @@ Command add_bench_train(CLI::App& app) {
     const std::u32string text =
         o->data.empty() ? utf8_decode(builtin_text(), "the built-in text").text : load_text(o->data).text;
     bench.text = text;
+    work_begins();
     bench_train(bench);
     return 0;
   };
@@ -247,6 +250,7 @@ Command add_bench_sample(CLI::App& app) {
     bench.seconds = 1e-3 * o->milliseconds.real(0.1, 100000);
     bench.json = o->json;
     o->apply();
+    work_begins();
     bench_sample(bench);
     return 0;
   };
@@ -264,6 +268,7 @@ Command add_memory(CLI::App& app) {
     bench.config = o->config();
     bench.json = o->json;
     o->apply();
+    work_begins();
     bench_memory(bench);
     return 0;
   };
@@ -280,7 +285,11 @@ Command add_worker(CLI::App& app) {
   app.add_option("--name", o->name)->required();
   app.add_option("--path", o->path);
   add_threads_option(app, o->threads);
-  return [o]() -> int { serve_benchmark(o->name, o->path, static_cast<int>(o->threads.whole(1, 1024))); };
+  return [o]() -> int {
+    const auto threads = static_cast<int>(o->threads.whole(1, 1024));
+    work_begins();
+    serve_benchmark(o->name, o->path, threads);
+  };
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
+#include <sstream>
 
 #include "models/train_config.h"
 #include "tensor/error.h"
@@ -90,8 +92,15 @@ std::string parse_error_text(const CLI::ParseError& e) {
 }
 
 int usage_error(const std::string& text) {
-  fmt::print(stderr, "minigpt: {}\n", text);
+  fmt::print(stderr, "minigpt: {}\n", one_line(text));
   return 2;
+}
+
+// The first argument that is no option: options before the command take no values.
+std::string_view first_word(int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i)
+    if (argv[i][0] != '-') return argv[i];
+  return "";
 }
 
 int run(int argc, const char* const* argv) {
@@ -108,17 +117,28 @@ int run(int argc, const char* const* argv) {
       {"gradcheck", add_gradcheck}, {"info", add_info},     {"heads", add_heads}, {"why", add_why},
       {"inspect", add_inspect},     {"graph", add_graph},   {"bench", add_bench}, {"lesson", add_lesson},
   };
+  // The options of the one command that was typed are enough, and those of all are a millisecond's work.
+  const std::string_view typed = first_word(argc, argv);
+  const bool known = std::any_of(std::begin(commands), std::end(commands),
+                                 [&](const auto& command) { return typed == command.first; });
   std::vector<Entry> entries;
+  bool dry_run = false;
   for (const auto& [name, add] : commands) {
     CLI::App* sub = app.add_subcommand(name);
     sub->allow_extras();
     sub->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::Throw);
+    if (known && typed != name) continue;
     entries.push_back({sub, add(*sub)});
+    sub->add_flag("--dry-run", dry_run,
+                  "read and check arguments and files, and stop before the work begins");
   }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {  // --help, --version
-    return app.exit(e);
+    std::ostringstream out;
+    const int code = app.exit(e, out, out);
+    fmt::print("{}", out.str());
+    return code;
   } catch (const CLI::ParseError& e) {
     return usage_error(parse_error_text(e));
   }
@@ -133,7 +153,14 @@ int run(int argc, const char* const* argv) {
     fmt::print(stderr, "{}", app.help());
     return usage_error("a command is needed");
   }
-  return chosen->run();
+  std::optional<Rehearsal> rehearsal;
+  if (dry_run) rehearsal.emplace();
+  try {
+    return chosen->run();
+  } catch (const RehearsalOver&) {
+    if (dry_run) fmt::print("nothing is wrong with these arguments and files\n");
+    return 0;
+  }
 }
 
 int report(const char* text, int code) {

@@ -5,6 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 
+#include "tools/rehearsal.h"
+
 namespace minigpt::tools {
 
 using Command = std::function<int()>;

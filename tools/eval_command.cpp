@@ -39,6 +39,7 @@ int run(const Options& o) {
   const LoadedText text = load_text(o.data);
   for (const std::string& note : text.notes) fmt::print(stderr, "note: {}\n", note);
   check(text.text.size() >= 2, "eval", "{}: needs at least 2 characters, found {}", o.data, text.text.size());
+  work_begins();
   const TextScore result = score(loaded, text.text, o.data);
   if (!std::isfinite(result.loss()))
     throw RunError(

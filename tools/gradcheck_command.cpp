@@ -51,6 +51,7 @@ int run(const Options& o) {
   GradcheckOptions options;
   options.max_elements_per_input = o.elements.whole(0, 1e12);
   if (o.model != "tiny" && !o.elements.given()) options.max_elements_per_input = 20;
+  work_begins();
   bool ok = true;
   nlohmann::ordered_json out;
   for (const NamedParameter& p : model->parameters()) {

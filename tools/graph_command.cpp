@@ -103,6 +103,7 @@ int run(const Options& o) {
   for (const std::string& warning : loaded.warnings) fmt::print(stderr, "warning: {}\n", warning);
   if (o.batch.given()) loaded.config.batch_size = o.batch.whole(1, 65536);
   const TokenBatch batch = batch_for(o, loaded);
+  work_begins();
   const TrainingGraph step =
       graph_of_step(*loaded.model, loaded.config, batch.inputs, batch.targets, !o.data.empty());
   const Graph graph = o.unfold ? step.graph : fold_by_module(step.graph, depth, o.parameters);

@@ -158,6 +158,7 @@ int run(const Options& o) {
   const LoadedText text = load_text(o.text);
   for (const std::string& note : text.notes) fmt::print(stderr, "note: {}\n", note);
   const Material m = material(loaded, std::u32string_view(text.text).substr(0, most), o.text);
+  work_begins();
 
   HeadAnalysisOptions options;
   options.top_k = top_k;

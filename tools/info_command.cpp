@@ -21,6 +21,7 @@ struct Options {
 };
 
 int machine(bool as_json) {
+  work_begins();
   const CpuFeatures& cpu = cpu_features();
   nlohmann::ordered_json out;
   out["version"] = MINIGPT_VERSION;
@@ -63,6 +64,7 @@ int about_model(const Options& o) {
   Generator unused;
   LoadedModel loaded = load_model(o.model, unused);
   for (const std::string& warning : loaded.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  work_begins();
   const std::vector<NamedParameter> parameters = loaded.model->parameters();
   if (o.json) {
     auto out = nlohmann::ordered_json::parse(to_json(loaded.config));

@@ -166,6 +166,7 @@ Json inspect(const Options& o) {
   const TrainData step_data(small, loaded.tokenizer, text.text, o.data);
   const TokenBatch batch = step_data.eval_batch(Split::kTrain, 0, 1, nullptr);
 
+  work_begins();
   const ModelFolder folder(o.model);
   Json out = {{"format", "minigpt-inspection"}, {"version", 1}};
   out["model"] = model_json(loaded, o.model);

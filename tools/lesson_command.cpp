@@ -75,6 +75,7 @@ int run(const Options& o) {
   if (o.seed.given()) options.seed = seed_or_fresh(o.seed);
   check(!o.json || o.name.empty(), "lesson", "--json is for the list of lessons, without a name");
   if (o.name.empty()) {
+    work_begins();
     if (o.json)
       list_json();
     else
@@ -82,6 +83,7 @@ int run(const Options& o) {
     return 0;
   }
   const lessons::Lesson& lesson = lessons::find_lesson(o.name);
+  work_begins();
   if (!o.figures.empty()) {
     // Said before the lesson computes for a minute.
     std::error_code error;

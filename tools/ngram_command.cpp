@@ -48,9 +48,10 @@ int run(const Options& o) {
   const CharTokenizer tokenizer = CharTokenizer::from_text(text.text);
   const TextDataset data(tokenizer.encode(text.text, o.data), o.train_fraction.real(1e-6, 1), 1);
   check(data.has_validation(), "ngram", "{}", data.validation_note());
-  const NgramLadder ladder =
-      ngram_ladder(data.tokens(Split::kTrain), data.tokens(Split::kValidation), tokenizer.vocab_size(),
-                   static_cast<int>(o.order.whole(1, kMaxNgramOrder)));
+  const auto order = static_cast<int>(o.order.whole(1, kMaxNgramOrder));
+  work_begins();
+  const NgramLadder ladder = ngram_ladder(data.tokens(Split::kTrain), data.tokens(Split::kValidation),
+                                          tokenizer.vocab_size(), order);
   if (o.json)
     print_json(ladder);
   else

@@ -136,6 +136,7 @@ int run(const Options& o) {
   std::vector<Prompt> prompts;
   for (const std::string& text : given) prompts.push_back(encode(loaded.tokenizer, text));
 
+  work_begins();
   // The header goes to standard error, so that standard output holds the text and nothing else.
   fmt::print(stderr, "seed {}, temperature {}", seed, options.temperature);
   if (prompts[0].from_start)

@@ -87,6 +87,7 @@ int run(const Options& o) {
   TrainSetup setup = prepare(o.request, o.config);
   const TrainData data(setup.config, *setup.tokenizer, setup.text, setup.data_name);
   setup.text = {};  // it is tokens now
+  work_begins();
   check_writable_directory(setup.folder.path());
   lock.take(setup.folder.path());
 

@@ -161,6 +161,7 @@ int run(const Options& o) {
   request.targets = batch.targets;
   request.grad_clip = loaded.config.grad_clip;
   if (o.dropout) request.dropout_seed = seed;
+  work_begins();
   const WhyAnswer answer = why(*loaded.model, loaded.tokenizer, request);
   if (o.json)
     print_json(o, answer);

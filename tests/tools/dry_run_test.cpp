@@ -1,0 +1,58 @@
+// `--dry-run`: everything is read and checked, nothing is computed or written.
+
+#include <filesystem>
+
+#include "tests/tools/run_command.h"
+
+namespace minigpt::test {
+namespace {
+
+const std::string kCommands[] = {
+    "train --data english.txt --out new",
+    "train --resume --out model",
+    "sample --model model",
+    "eval --model model --data english.txt",
+    "ngram --data english.txt",
+    "gradcheck",
+    "graph --model model --out graph.txt",
+    "heads --model model --text english.txt",
+    "why --model model --data english.txt --tensor lm_head.weight",
+    "inspect --model model --data english.txt --json",
+    "info --model model",
+    "lesson simple-attention --figures figures",
+};
+
+TEST_CASE("dry run: a good command line is said to be good, and leaves no file") {
+  Desk desk;
+  desk.write("english.txt", english_text());
+  desk.copy_from(trained_desk(), "model");
+  const auto names = [&] {
+    std::vector<std::string> list;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(desk.path()))
+      list.push_back(entry.path().string());
+    std::sort(list.begin(), list.end());
+    return list;
+  };
+  const std::vector<std::string> before = names();
+  for (const std::string& line : kCommands) {
+    const Outcome run = desk.run(line + " --dry-run");
+    CAPTURE(line);
+    CAPTURE(run.text());
+    CHECK(run.code == 0);
+    CHECK(run.out == "nothing is wrong with these arguments and files\n");
+    CHECK(names() == before);
+  }
+}
+
+TEST_CASE("dry run: what the command would refuse is refused") {
+  const Desk& desk = trained_desk();
+  check_refused(desk, "train --dry-run --data missing.txt --out new", "missing.txt: no such file");
+  check_refused(desk, "train --dry-run --data english.txt --out model", "already holds a model");
+  check_refused(desk, "train --dry-run --data english.txt --steps x --out new", "--steps");
+  check_refused(desk, "sample --dry-run --model model --prompt ~", "not among the");
+  check_refused(desk, "ngram --dry-run --data english.txt --order 99", "--order");
+  check_refused(desk, "lesson --dry-run nonsense", "nonsense");
+}
+
+}  // namespace
+}  // namespace minigpt::test
