@@ -96,6 +96,7 @@ done
 if [ ${#wanted[@]} -eq 0 ]; then
   build_release
   run test
+  tools/checks/fuzz.sh
   exit 0
 fi
 
