@@ -14,6 +14,7 @@
 #include "tensor/error.h"
 #include "tensor/gemm.h"
 #include "tensor/parallel.h"
+#include "tests/tensor/scoped_kernel_set.h"
 
 using namespace minigpt;
 
@@ -55,12 +56,6 @@ float rounded(float x) {
   const float m = std::frexp(x, &exponent);  // 0.5 <= |m| < 1
   return std::ldexp(std::nearbyint(std::ldexp(m, 8)), exponent - 8);
 }
-
-struct ScopedKernelSet {
-  std::string before = kernel_set().name;
-  explicit ScopedKernelSet(const std::string& name) { use_kernel_set(name); }
-  ~ScopedKernelSet() { use_kernel_set(before); }
-};
 
 struct Sizes {
   std::int64_t m, n, k;

@@ -10,6 +10,7 @@
 
 #include "tensor/dispatch.h"
 #include "tensor/error.h"
+#include "tests/tensor/scoped_kernel_set.h"
 
 using namespace minigpt;
 
@@ -22,12 +23,6 @@ std::vector<T> reals(std::int64_t n, std::mt19937& random) {
   for (T& v : x) v = static_cast<T>(normal(random));
   return x;
 }
-
-struct ScopedKernelSet {
-  std::string before = kernel_set().name;
-  explicit ScopedKernelSet(const std::string& name) { use_kernel_set(name); }
-  ~ScopedKernelSet() { use_kernel_set(before); }
-};
 
 }  // namespace
 

@@ -13,6 +13,7 @@
 #include "tensor/dispatch.h"
 #include "tensor/error.h"
 #include "tensor/parallel.h"
+#include "tests/tensor/scoped_kernel_set.h"
 
 using namespace minigpt;
 
@@ -67,12 +68,6 @@ bool exact(std::int64_t m, std::int64_t n, std::int64_t k, Layout la, Layout lb,
   gemm_serial(a.view(), b.view(), alone.data(), ldc, accumulate);
   return c == expected && alone == expected;
 }
-
-struct ScopedKernelSet {
-  std::string before = kernel_set().name;
-  explicit ScopedKernelSet(const std::string& name) { use_kernel_set(name); }
-  ~ScopedKernelSet() { use_kernel_set(before); }
-};
 
 }  // namespace
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "tensor/dispatch.h"
 #include "tensor/parallel.h"
 #include "tensor/tensor.h"
+#include "tests/tensor/scoped_kernel_set.h"
 
 namespace minigpt::testing {
 
@@ -63,13 +63,11 @@ inline double worst_error(const std::vector<double>& actual, const std::vector<d
 // Calls fn with each kernel set this CPU can run switched on.
 template <class Fn>
 void for_each_kernel_set(Fn fn) {
-  const std::string before = kernel_set().name;
   for (const std::string& name : available_kernel_sets()) {
     INFO("kernel set ", name);
-    use_kernel_set(name);
+    const ScopedKernelSet use(name);
     fn();
   }
-  use_kernel_set(before);
 }
 
 // Checks that compute() -> std::vector<Tensor> gives the same bits with 1, 2 and 7 threads, even when every

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tensor/dispatch.h"
+#include "tests/tensor/scoped_kernel_set.h"
 
 using namespace minigpt;
 
@@ -24,12 +25,6 @@ long double sigmoid(long double x) { return 1 / (1 + std::exp(-x)); }
 long double cdf(long double x) { return std::erfc(-x / kSqrt2) / 2; }
 long double density(long double x) { return std::exp(-x * x / 2) / std::sqrt(2 * kPi); }
 long double tanh_argument(long double x) { return std::sqrt(2 / kPi) * (x + 0.044715L * x * x * x); }
-
-struct ScopedKernelSet {
-  std::string before = kernel_set().name;
-  explicit ScopedKernelSet(const std::string& name) { use_kernel_set(name); }
-  ~ScopedKernelSet() { use_kernel_set(before); }
-};
 
 template <class T>
 const UnaryKernels<T>& unary() {
