@@ -86,8 +86,7 @@ Tensor matmul(const Tensor& a, const Tensor& b, Precision precision) {
   if (b.rank() == 2 && a.rank() > 2 && a.is_contiguous()) {
     Shape shape = a.shape();
     shape[shape.size() - 1] = b.dim(1);
-    return reshape(
-        matmul(reshape(a, {a.numel() / std::max<std::int64_t>(inner_a, 1), inner_a}), b, precision), shape);
+    return reshape(matmul(reshape(a, {numel_of_rows(a), inner_a}), b, precision), shape);
   }
   const Shape batch = broadcast_shapes("matmul", Shape(a.shape().begin(), a.shape().end() - 2),
                                        Shape(b.shape().begin(), b.shape().end() - 2));

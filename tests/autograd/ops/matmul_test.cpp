@@ -21,6 +21,22 @@ TEST_CASE("matmul: the product of two small matrices, and its gradients by hand"
   CHECK(b.grad().value().to_vector<double>() == std::vector<double>{4, 4, 6, 6});
 }
 
+TEST_CASE("matmul: a sum over nothing is 0, in every shape, and so are its gradients") {
+  const std::vector<std::pair<Shape, Shape>> cases = {{{2, 0}, {0, 3}},       {{4, 2, 0}, {0, 3}},
+                                                      {{4, 2, 0}, {4, 0, 3}}, {{0}, {0, 3}},
+                                                      {{2, 0}, {0}},          {{0}, {0}}};
+  for (const auto& pair : cases) {
+    const Shape &a = pair.first, &b = pair.second;
+    CAPTURE(a.str());
+    CAPTURE(b.str());
+    const Variable x = leaf(a, 1), w = leaf(b, 2);
+    const Outcome o = outcome(product, {x, w});
+    for (double v : o.value.to_vector<double>()) CHECK(v == 0);
+    CHECK(o.gradients[0].shape() == a);
+    CHECK(o.gradients[1].shape() == b);
+  }
+}
+
 TEST_CASE("matmul: every combination of ranks has the shape, gradients and second gradients it should") {
   struct Case {
     Shape a, b, y;
