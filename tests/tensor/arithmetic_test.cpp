@@ -188,6 +188,14 @@ TEST_CASE("writing in place raises the version, and leaves neighbours alone") {
   CHECK(matrix.version() > between);
 }
 
+TEST_CASE("in place operations on nothing do nothing, whatever the strides") {
+  Tensor none = expand(zeros({1, 0}), {4, 0});
+  add_(none, none);
+  mul_(none, 2);
+  none.copy_(zeros({4, 0}));
+  CHECK(none.numel() == 0);
+}
+
 TEST_CASE("in place operations refuse what they cannot do") {
   Tensor y = zeros({2, 3}), repeated = expand(zeros({3}), {2, 3}), ints = arange(3);
   CHECK(error_of([&] { add_(y, zeros({4, 2, 3})); }) == "[add_] (4, 2, 3) does not broadcast to (2, 3)");
