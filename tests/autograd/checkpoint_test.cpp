@@ -3,6 +3,7 @@
 #include "autograd/ops/matmul.h"
 #include "autograd/ops/sum.h"
 #include "autograd/ops/tanh.h"
+#include "tensor/arithmetic.h"
 #include "tensor/storage.h"
 #include "tests/autograd/gradient_testing.h"
 
@@ -46,6 +47,26 @@ TEST_CASE("checkpoint: f runs twice, told which time it is, and without history 
   gradient_of(y, x);
   CHECK(calls == std::vector<bool>{false, true});
   CHECK(recorded == std::vector<bool>{false, true});
+}
+
+TEST_CASE("checkpoint: a parameter that f does not use gets no gradient, even if f uses constants alone") {
+  const Variable constant(spread({2, 3})), unused = leaf({4});
+  const Variable y = checkpoint(constant, {unused}, [](const Variable& in, bool) { return tanh(in); });
+  CHECK(y.requires_grad());
+  GradOptions options;
+  options.gradients = {Variable(spread({2, 3}))};
+  options.allow_unused = true;
+  CHECK_FALSE(grad({y}, {unused}, options)[0].defined());
+}
+
+TEST_CASE("checkpoint: an input or a parameter that is changed in place before backward is an error (A-07)") {
+  for (const bool parameter : {true, false}) {
+    Variable x = leaf({2, 3}), w = leaf({3, 3}, -1, 1, 5);
+    const Variable loss = sum(with_checkpoint(x, w));
+    mul_((parameter ? w : x).mutable_value(), 0.5);
+    CHECK_THROWS_WITH_AS(loss.backward(), doctest::Contains("[checkpoint] input"), Error);
+    CHECK_FALSE(w.has_grad());
+  }
 }
 
 TEST_CASE("checkpoint: nothing but the input is kept") {
