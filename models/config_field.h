@@ -24,6 +24,12 @@ struct Field {
     return *this;
   }
 
+  // How long a run goes on and what it reports: a resumed run may change it. All else decides what is computed.
+  Field& may_change() {
+    fixed = false;
+    return *this;
+  }
+
   // A shorter name on the command line: "lr" for --lr.
   Field& also(const char* short_name) {
     alias = short_name;
@@ -44,6 +50,7 @@ struct Field {
   std::string help;
   std::string alias;
   bool required = true;
+  bool fixed = true;
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
   std::vector<std::string> choices;

@@ -94,11 +94,21 @@ EventLog::~EventLog() {
   if (file_) std::fclose(file_);
 }
 
+void EventLog::fail_write() const {
+  throw RunError(fmt::format("[tensorboard] {}: can't write: {}", path_.string(),
+                             std::generic_category().message(errno)));
+}
+
 void EventLog::write(const std::string& event) {
   const std::string record = event_record(event);
-  if (std::fwrite(record.data(), 1, record.size(), file_) != record.size())
-    throw RunError(fmt::format("[tensorboard] {}: can't write: {}", path_.string(),
-                               std::generic_category().message(errno)));
+  if (std::fwrite(record.data(), 1, record.size(), file_) != record.size()) fail_write();
+  bytes_ += static_cast<std::int64_t>(record.size());
+  sum_.add(record);
+}
+
+// A full disk shows when the buffer is written.
+void EventLog::flush() {
+  if (std::fflush(file_) != 0) fail_write();
 }
 
 void EventLog::on_step(const StepReport& r) {
@@ -112,13 +122,15 @@ void EventLog::on_evaluation(const EvalReport& r) {
   std::vector<std::pair<std::string, double>> scalars = {{"loss/train_evaluation", r.train_loss}};
   if (r.val_loss) scalars.emplace_back("loss/validation", *r.val_loss);
   write(scalar_event(now(), r.step, scalars));
-  std::fflush(file_);
+  flush();
   next_.on_evaluation(r);
 }
 
-void EventLog::on_save(std::int64_t step) {
-  std::fflush(file_);
-  next_.on_save(step);
+void EventLog::on_save_start(TrainState& state) {
+  flush();
+  if (::fsync(::fileno(file_)) != 0 && errno != EINVAL) fail_write();
+  state.logs[path_.filename().string()] = {bytes_, sum_.text()};
+  next_.on_save_start(state);
 }
 
 }  // namespace minigpt

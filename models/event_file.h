@@ -44,13 +44,18 @@ class EventLog : public TrainListener {
   void on_step(const StepReport& report) override;
   void on_evaluation_start(std::int64_t step) override { next_.on_evaluation_start(step); }
   void on_evaluation(const EvalReport& report) override;
-  void on_save(std::int64_t step) override;
+  void on_save_start(TrainState& state) override;
+  void on_save(std::int64_t step) override { next_.on_save(step); }
 
  private:
   void write(const std::string& event);
+  void flush();
+  [[noreturn]] void fail_write() const;
 
   std::filesystem::path path_;
   std::FILE* file_ = nullptr;
+  std::int64_t bytes_ = 0;
+  Checksum sum_;
   TrainListener& next_;
 };
 

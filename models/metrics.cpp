@@ -46,7 +46,7 @@ void Stopwatch::step(std::int64_t tokens) {
 }
 
 void keep_steps_before(AppendFile& file, std::int64_t from_step) {
-  file.keep_lines_while([from_step](std::string_view line) {
+  file.cut_after_last([from_step](std::string_view line) {
     const auto json = nlohmann::json::parse(line, nullptr, false);
     if (!json.is_object()) return false;
     const auto step = json.find("step");
@@ -57,7 +57,7 @@ void keep_steps_before(AppendFile& file, std::int64_t from_step) {
 MetricsLog::MetricsLog(const std::filesystem::path& path, std::int64_t from_step, TrainListener& next)
     : file_(path), table_(std::filesystem::path(path).replace_extension(".csv")), next_(next) {
   keep_steps_before(file_, from_step);
-  const std::int64_t kept = table_.keep_lines_while([from_step](std::string_view line) {
+  const std::int64_t kept = table_.cut_after_last([from_step](std::string_view line) {
     if (line == kColumns) return true;
     std::int64_t step = 0;
     const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), step);
@@ -83,9 +83,16 @@ void MetricsLog::on_evaluation(const EvalReport& report) {
   watch_.restart();
 }
 
-void MetricsLog::on_save(std::int64_t step) {
+void MetricsLog::on_save_start(TrainState& state) {
+  // Before the state: after a power cut it must not speak of lines that never reached the disk.
   file_.sync();
   table_.sync();
+  state.logs["metrics.jsonl"] = file_.seal();
+  state.logs["metrics.csv"] = table_.seal();
+  next_.on_save_start(state);
+}
+
+void MetricsLog::on_save(std::int64_t step) {
   next_.on_save(step);
   watch_.restart();
 }

@@ -21,7 +21,7 @@ std::string json_line(const EvalReport& report);
 std::string csv_line(const StepReport& report, double tokens_per_s);
 std::string csv_line(const EvalReport& report);
 
-// Cuts a file of such lines off at the first whose "step" is from_step or later (or that is no such line).
+// Cuts a file of such lines off after the last whose "step" is before from_step.
 void keep_steps_before(AppendFile& file, std::int64_t from_step);
 
 // Time per token, evaluations and saves left out.
@@ -53,6 +53,7 @@ class MetricsLog : public TrainListener {
   void on_step(const StepReport& report) override;
   void on_evaluation_start(std::int64_t step) override;
   void on_evaluation(const EvalReport& report) override;
+  void on_save_start(TrainState& state) override;
   void on_save(std::int64_t step) override;
   const Stopwatch& watch() const { return watch_; }
 

@@ -9,15 +9,20 @@
 //   watch.jsonl         gradients, weights and layers of watched steps, if they were asked for (models/watch.h)
 //   last/               the newest complete state, to resume from: model.safetensors, optimizer.safetensors, state.json
 //
-// Every save replaces a file or folder in one piece, so a crash leaves the old state or the new one.
+// Every save replaces a file or folder in one piece, so a crash leaves the old state or the new one. What is damaged later, or
+// put together from two runs, is noticed: every file but the logs carries its own checksum, weights also name the settings,
+// the vocabulary and the text that they belong to ("minigpt.settings", ... in the free text of their header), and state.json
+// names the very files it was saved with, and how long the logs were. Folders from before that are read as they are.
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 
 #include "models/gpt.h"
 #include "models/tokenizer.h"
 #include "models/train_config.h"
+#include "nn/checksum.h"
 #include "tensor/generator.h"
 
 namespace minigpt {
@@ -33,6 +38,11 @@ struct TrainState {
   std::string text_fingerprint;
   std::string data_path;   // as given; "" for the built-in text
   std::string kernel_set;  // results are bit-identical only on the same one
+  // Checksums of what it belongs to, and of its files; "" in states of version 1.
+  std::string settings;                  // settings_checksum()
+  std::string tokenizer;                 // of the vocabulary
+  std::string weights, optimizer, best;  // of last/model, last/optimizer and model.safetensors
+  std::map<std::string, FileSeal> logs;  // by name: what a log held when the state was saved
 };
 
 std::string to_json(const TrainState& state);
@@ -53,7 +63,7 @@ class ModelFolder {
 
   // Is there a run that can be resumed?
   bool has_last() const;
-  // Is there anything of a model in it, which a new run would overwrite?
+  // Are there weights in it, which a new run would overwrite?
   bool has_model() const;
 
   // Throws Error, beginning with the path, if the folder or a file is missing or wrong.
@@ -61,13 +71,21 @@ class ModelFolder {
   CharTokenizer load_tokenizer() const;
 
   void save_config(const TrainConfig& config) const;
-  void save_best(const std::vector<NamedParameter>& parameters) const;
+  // Returns the file's checksum. The state says what the weights belong to.
+  std::string save_best(const std::vector<NamedParameter>& parameters, const TrainState& state = {}) const;
   void save_last(const std::vector<NamedParameter>& parameters, const Optimizer& optimizer,
                  const TrainState& state) const;
   // The state of last/ alone.
   TrainState load_state() const;
-  // Puts weights, optimiser and state back. Everything is read and checked before anything is changed.
-  TrainState load_last(const std::vector<NamedParameter>& parameters, Optimizer& optimizer) const;
+  // Puts weights, optimiser and state back. Everything is read and checked before anything is changed: also that the state
+  // belongs to the settings and the vocabulary of `own`.
+  TrainState load_last(const std::vector<NamedParameter>& parameters, Optimizer& optimizer,
+                       const TrainState& own = {}) const;
+
+  // For a run that goes on: Error unless the state belongs to these settings and this vocabulary, and unless the best weights
+  // are those that the state speaks of (or newer ones, saved after it). False if there should be some and are not.
+  void check_state(const TrainState& state, const TrainConfig& config, const CharTokenizer& tokenizer) const;
+  bool check_best(const TrainState& state) const;
 
  private:
   std::filesystem::path path_;

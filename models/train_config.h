@@ -42,6 +42,9 @@ struct TrainConfig {
   std::string dtype = "f32";
   bool recompute = false;
 
+  // Identifies the text that the run was started on (TrainData::fingerprint); "" if it was not noted. Not a setting.
+  std::string text_fingerprint;
+
   // The settings of the run; those of the model come first.
   template <class V>
   void visit(V&& v) {
@@ -51,7 +54,9 @@ struct TrainConfig {
           .between(1e-6, 1),
       train_fraction);
     v(Field("documents", "treat each line as a text of its own, one a step (a list of names)"), documents);
-    v(Field("steps", "optimiser updates in total, earlier ones of a resumed run included").between(1, kMany),
+    v(Field("steps", "optimiser updates in total, earlier ones of a resumed run included")
+          .between(1, kMany)
+          .may_change(),
       steps);
     v(Field("batch_size", "windows per forward pass").between(1, 65536).also("batch"), batch_size);
     v(Field("micro_batches", "forward passes whose gradients add up to one update").between(1, 65536),
@@ -61,7 +66,8 @@ struct TrainConfig {
     v(Field("schedule", "learning rate over time").one_of({"constant", "cosine", "wsd"}), schedule);
     v(Field("warmup_steps", "steps over which the rate rises").between(0, kMany), warmup_steps);
     v(Field("lr_decay_steps", "step at which the rate reaches min_lr; independent of --steps")
-          .between(1, kMany),
+          .between(1, kMany)
+          .may_change(),
       lr_decay_steps);
     v(Field("decay_steps", "wsd only: length of the final decline").between(0, kMany), decay_steps);
     v(Field("optimizer", "muon: orthogonalised steps for the matrices of the blocks, AdamW for the rest")
@@ -86,9 +92,11 @@ struct TrainConfig {
             "batches: drawn from the run's random stream, as nanoGPT; windows: always the same ones")
           .one_of({"batches", "windows"}),
       eval_mode);
-    v(Field("save_every", "steps between saves of the state to resume from").between(1, kMany), save_every);
+    v(Field("save_every", "steps between saves of the state to resume from").between(1, kMany).may_change(),
+      save_every);
     v(Field("early_stop", "stop after this many evaluations without a better loss, 0 for never")
-          .between(0, 1e6),
+          .between(0, 1e6)
+          .may_change(),
       early_stop);
     v(Field("torch_dropout", "draw dropout masks from the random stream as PyTorch does"), torch_dropout);
     v(Field("dtype", "factors of matrix products; sums, weights and optimiser stay in f32")
@@ -116,11 +124,17 @@ TrainConfig preset(const std::string& name);
 // One line about a preset.
 std::string preset_help(const std::string& name);
 
-// config.json: {"format": "minigpt-config", "version": 1, "vocab_size": V, and every field by name}.
+// config.json: {"format": "minigpt-config", "version": 1, "vocab_size": V, every field by name, "text": the fingerprint,
+// "checksum": that of everything before it}.
 std::string to_json(const TrainConfig& config);
 // Overwrites the fields that the JSON object names. Throws Error for unknown names (with the nearest known one), wrong
-// types and values out of range; `source` is the file's name for the message. Without `complete`, fields may be left out.
+// types and values out of range; `source` is the file's name for the message. Without `complete`, fields may be left out,
+// and what identifies a folder (text, checksum) is passed over. Otherwise a checksum must be right; a file without one
+// (an older one, or one that was edited on purpose) is taken as it is.
 void apply_json(TrainConfig& config, std::string_view json, std::string_view source, bool complete = false);
+
+// Checksum of all that must stay the same when a run goes on, the size of the vocabulary included.
+std::string settings_checksum(const TrainConfig& config);
 
 // The candidate closest to `name` by edit distance, "" if none is close.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);

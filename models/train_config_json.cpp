@@ -7,6 +7,7 @@
 
 #include "models/strict_json.h"
 #include "models/train_config.h"
+#include "nn/checksum.h"
 
 namespace minigpt {
 namespace {
@@ -76,7 +77,40 @@ class Reader {
   std::vector<std::string> names_;
 };
 
+// The settings that a resumed run keeps, a line each. One that was added later counts only if it was changed, so that
+// folders written before it existed keep their checksum.
+struct FixedSettings {
+  std::string text;
+  std::vector<std::string> defaults;
+  std::size_t index = 0;
+  bool collect = false;  // first the defaults, then the values
+
+  template <class T>
+  void operator()(const Field& field, T& value) {
+    std::string line = fmt::format("{}={}\n", field.name, value);
+    if (collect)
+      defaults.push_back(std::move(line));
+    else if (const std::string& usual = defaults[index++]; field.fixed && (field.required || line != usual))
+      text += line;
+  }
+};
+
+std::string checksum_of(Json json) {
+  json.erase("checksum");
+  return checksum(json.dump());
+}
+
 }  // namespace
+
+std::string settings_checksum(const TrainConfig& config) {
+  FixedSettings settings;
+  TrainConfig usual, copy = config;
+  settings.collect = true;
+  usual.visit(settings);
+  settings.collect = false;
+  copy.visit(settings);
+  return checksum(fmt::format("vocab_size={}\n{}", config.model.vocab_size, settings.text));
+}
 
 std::string to_json(const TrainConfig& config) {
   Json json;
@@ -85,6 +119,8 @@ std::string to_json(const TrainConfig& config) {
   json["vocab_size"] = config.model.vocab_size;
   TrainConfig copy = config;
   copy.visit(Writer{json});
+  if (!config.text_fingerprint.empty()) json["text"] = config.text_fingerprint;
+  json["checksum"] = checksum_of(json);
   return json.dump(2) + "\n";
 }
 
@@ -103,11 +139,19 @@ void apply_json(TrainConfig& config, std::string_view text, std::string_view sou
   read.visit(reader);
   reader(Field("vocab_size", "").between(1, 1114113), read.model.vocab_size);
   for (const auto& [key, value] : json.items()) {
-    if (key == "format" || key == "version") continue;
+    if (key == "format" || key == "version" || key == "text" || key == "checksum") continue;
     if (std::find(reader.names().begin(), reader.names().end(), key) != reader.names().end()) continue;
     const std::string near = nearest_name(key, reader.names());
     fail("config", "{}: there is no setting '{}'{}", source, key,
          near.empty() ? "" : "; did you mean " + near + "?");
+  }
+  if (complete) {
+    const Json text_mark = json.value("text", Json("")), sum = json.value("checksum", Json());
+    check(text_mark.is_string(), "config", "{}: text must be a string, got {}", source, text_mark.dump());
+    read.text_fingerprint = text_mark.get<std::string>();
+    // Last, because what is said above is more telling. Settings of a folder are changed with options.
+    check(sum.is_null() || sum == checksum_of(json), "config",
+          "{}: the file is damaged or was edited (its checksum differs)", source);
   }
   config = read;
 }

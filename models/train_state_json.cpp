@@ -6,6 +6,7 @@
 
 #include "models/model_folder.h"
 #include "models/strict_json.h"
+#include "nn/checksum.h"
 
 namespace minigpt {
 namespace {
@@ -36,12 +37,33 @@ T get(const Json& json, const char* key, std::string_view source) {
   return found->get<T>();
 }
 
+std::string dump(const Json& json) { return json.dump(1, ' ', true, Json::error_handler_t::replace); }
+
+// What version 2 has more than version 1: what the state belongs to, and checksums.
+void read_checksums(const Json& json, std::string_view source, TrainState& s) {
+  Json without = json;
+  without.erase("checksum");
+  check(get<std::string>(json, "checksum", source) == checksum(dump(without)), "state",
+        "{}: the file is damaged or was edited (its checksum differs)", source);
+  s.settings = get<std::string>(json, "settings", source);
+  s.tokenizer = get<std::string>(json, "tokenizer", source);
+  const Json files = json.value("files", Json());
+  check(files.is_object(), "state", "{}: files must be an object", source);
+  s.weights = get<std::string>(files, "weights", source);
+  s.optimizer = get<std::string>(files, "optimizer", source);
+  s.best = get<std::string>(files, "best", source);
+  const Json logs = json.value("logs", Json());
+  check(logs.is_object(), "state", "{}: logs must be an object", source);
+  for (const auto& [name, seal] : logs.items())
+    s.logs[name] = {get<std::int64_t>(seal, "bytes", source), get<std::string>(seal, "checksum", source)};
+}
+
 }  // namespace
 
 std::string to_json(const TrainState& s) {
   Json json;
   json["format"] = "minigpt-state";
-  json["version"] = 1;
+  json["version"] = 2;
   json["step"] = s.step;
   json["best_loss"] = s.best_loss ? Json(*s.best_loss) : Json();
   json["best_step"] = s.best_step;
@@ -53,14 +75,25 @@ std::string to_json(const TrainState& s) {
   json["generator"] = {{"words", s.generator.words},
                        {"position", s.generator.position},
                        {"pending", s.generator.has_pending ? Json(s.generator.pending) : Json()}};
-  return json.dump(1, ' ', true, Json::error_handler_t::replace) + "\n";
+  json["settings"] = s.settings;
+  json["tokenizer"] = s.tokenizer;
+  json["files"] = {{"weights", s.weights}, {"optimizer", s.optimizer}, {"best", s.best}};
+  json["logs"] = Json::object();
+  for (const auto& [name, seal] : s.logs)
+    json["logs"][name] = {{"bytes", seal.bytes}, {"checksum", seal.checksum}};
+  json["checksum"] = checksum(dump(json));
+  return dump(json) + "\n";
 }
 
 TrainState train_state_from_json(std::string_view text, std::string_view source) {
   const Json json = parse_json_object(text, "state", source);
   check(json.value("format", Json()) == "minigpt-state", "state", "{}: not a minigpt state", source);
-  check(json.value("version", Json()) == 1, "state", "{}: version {} is not known, only 1", source,
-        json.value("version", Json()).dump());
+  const Json version = json.value("version", Json());
+  check(version == 1 || version == 2, "state", "{}: version {} is not known, only 1 and 2", source,
+        version.dump());
+  // A version of which a bit has tipped over must not pass for an older one, in which nothing can be verified.
+  check(version == 2 || !json.contains("checksum"), "state",
+        "{}: version 1 has no checksum, the file is damaged", source);
   TrainState s;
   s.step = get<std::int64_t>(json, "step", source);
   check(json.contains("best_loss"), "state", "{}: best_loss is missing", source);
@@ -83,6 +116,7 @@ TrainState train_state_from_json(std::string_view text, std::string_view source)
   check(generator.contains("pending"), "state", "{}: pending is missing", source);
   s.generator.has_pending = !generator["pending"].is_null();
   if (s.generator.has_pending) s.generator.pending = get<double>(generator, "pending", source);
+  if (version == 2) read_checksums(json, source, s);
   return s;
 }
 

@@ -1,6 +1,7 @@
 #include "models/trainer.h"
 
 #include <cmath>
+#include <utility>
 
 #include "autograd/anomaly.h"
 #include "autograd/ops/mul.h"
@@ -31,6 +32,8 @@ Trainer::Trainer(const TrainConfig& config, const CharTokenizer& tokenizer, cons
   optimizer_ = make_optimizer(config_, parameters_);
   batch_ = data_.train_batch(0, rng_);
   state_.text_fingerprint = data_.fingerprint();
+  state_.settings = settings_checksum(config_);
+  state_.tokenizer = checksum(tokenizer.to_json());
 }
 
 void Trainer::start_from(Gpt& other) {
@@ -46,11 +49,23 @@ void Trainer::resume(const ModelFolder& folder) {
       saved.text_fingerprint == data_.fingerprint(), "resume",
       "the text is not the one this run was started on ({} != {}); to train on another text use --init-from",
       data_.fingerprint(), saved.text_fingerprint);
+  const std::size_t windows = config_.documents ? 1 : static_cast<std::size_t>(config_.batch_size);
+  check(saved.batch_offsets.size() == windows, "resume", "{}: the batch in hand has {} windows, not {}",
+        (folder.last() / "state.json").string(), saved.batch_offsets.size(), windows);
+  if (config_.documents) {
+    Generator unused;  // documents come in order
+    const std::vector<std::int64_t> next =
+        data_.train_batch(saved.step * config_.micro_batches, unused).offsets;
+    check(saved.batch_offsets == next, "resume", "{}: document {} is in hand, after step {} it must be {}",
+          (folder.last() / "state.json").string(), saved.batch_offsets[0], saved.step, next[0]);
+  }
   TokenBatch batch = data_.train_batch_at(saved.batch_offsets);
-  folder.load_last(parameters_, *optimizer_);
+  folder.load_last(parameters_, *optimizer_, state_);
   rng_.set_state(saved.generator);
   batch_ = std::move(batch);
-  state_ = std::move(saved);
+  const TrainState fresh = std::exchange(state_, std::move(saved));
+  state_.settings = fresh.settings;  // a state of an earlier version lacks them
+  state_.tokenizer = fresh.tokenizer;
   saved_step_ = state_.step;
 }
 
@@ -64,11 +79,13 @@ StopReason Trainer::run(const ModelFolder* folder, TrainListener& listener,
       reason = StopReason::interrupted;
       break;
     }
+    // A run that stops here makes the evaluation again when it goes on, so it must find everything as it was before it.
+    const Generator before = rng_;
+    const std::int64_t since_best_before = state_.evaluations_since_best;
     if (state_.step % config_.eval_every == 0) {
       listener.on_evaluation_start(state_.step);
-      const Generator before = rng_;
       EvalReport report = evaluate(stream);
-      if (interrupted()) {  // perhaps half done: the resumed run makes it again, from the same place of the stream
+      if (interrupted()) {  // perhaps half done
         rng_ = before;
         reason = StopReason::interrupted;
         break;
@@ -77,14 +94,18 @@ StopReason Trainer::run(const ModelFolder* folder, TrainListener& listener,
       listener.on_evaluation(report);
       if (config_.early_stop > 0 && state_.evaluations_since_best >= config_.early_stop) {
         reason = StopReason::early_stop;
-        // A resumed run makes this evaluation again, so the saved state is the one before it.
         rng_ = before;
-        --state_.evaluations_since_best;
+        state_.evaluations_since_best = since_best_before;
         break;
       }
     }
-    const StepReport report = update();
-    listener.on_step(report);
+    const std::optional<StepReport> report = update();
+    if (!report) {  // interrupted: the loop ends at its start
+      rng_ = before;
+      state_.evaluations_since_best = since_best_before;
+      continue;
+    }
+    listener.on_step(*report);
     if (state_.step % config_.save_every == 0 && state_.step < config_.steps) save(folder, listener);
   }
   // The last evaluation is not part of the schedule, so it must not move the stream that a longer run would go on with.
@@ -104,7 +125,7 @@ StopReason Trainer::run(const ModelFolder* folder, TrainListener& listener,
   return reason;
 }
 
-StepReport Trainer::update() {
+std::optional<StepReport> Trainer::update() {
   profile_mark("between steps");
   StepReport report;
   report.step = state_.step;
@@ -115,10 +136,19 @@ StepReport Trainer::update() {
   optimizer_->zero_grad();
   profile_mark("zero_grad");
   const bool watched = watcher_ && watcher_->due(state_.step);
+  if (micro > 1) {
+    rng_before_ = rng_;
+    offsets_before_ = batch_.offsets;
+  }
   Tensor inputs;
   std::optional<AnomalyMode> anomalies;
   if (detect_anomalies_) anomalies.emplace(state_.step);
   for (std::int64_t i = 0; i < micro; ++i) {
+    if (i > 0 && interrupted()) {
+      rng_ = rng_before_;
+      batch_ = data_.train_batch_at(offsets_before_);
+      return std::nullopt;
+    }
     dropout_.begin(static_cast<std::uint64_t>(state_.step), static_cast<std::uint32_t>(i));
     Mode mode;
     mode.training = true;
@@ -205,7 +235,7 @@ void Trainer::keep_if_best(const ModelFolder* folder, EvalReport& report, bool s
   state_.best_loss = loss;
   state_.best_step = report.step;
   state_.evaluations_since_best = 0;
-  if (folder) folder->save_best(parameters_);
+  if (folder) state_.best = folder->save_best(parameters_, state_);
 }
 
 // Weights that went wrong in the last update must not replace a good state: they are tried on the batch in hand.
@@ -224,6 +254,8 @@ void Trainer::save(const ModelFolder* folder, TrainListener& listener) {
   state_.generator = rng_.state();
   state_.batch_offsets = batch_.offsets;
   state_.kernel_set = kernel_set().name;
+  listener.on_save_start(state_);
+  if (watcher_) watcher_->on_save_start(state_);
   folder->save_last(parameters_, *optimizer_, state_);
   saved_step_ = state_.step;
   listener.on_save(state_.step);

@@ -36,6 +36,8 @@ class TrainListener {
   virtual void on_step(const StepReport&) {}
   virtual void on_evaluation_start(std::int64_t /*step*/) {}
   virtual void on_evaluation(const EvalReport&) {}
+  // Before a state is saved: a log that belongs to it is flushed, and entered in it.
+  virtual void on_save_start(TrainState&) {}
   virtual void on_save(std::int64_t /*step*/) {}
 };
 
@@ -56,6 +58,8 @@ class UpdateWatcher {
   // Only for steps that are due.
   virtual void before_update(const UpdateView&) {}
   virtual void after_update(const UpdateView&) {}
+  // As TrainListener's.
+  virtual void on_save_start(TrainState&) {}
 };
 
 enum class StopReason { finished, interrupted, early_stop };
@@ -80,7 +84,8 @@ class Trainer {
   // at the first that is not finite: tells where in the model, and from which values. Updates stay the same bits.
   void detect_anomalies(bool on) { detect_anomalies_ = on; }
 
-  // Runs until config.steps updates have been made, or `interrupt` becomes true (checked between updates), or early stop.
+  // Runs until config.steps updates have been made, or `interrupt` becomes true, or early stop. An interrupted update is given
+  // up after the micro-batch in hand, and made again from its start when the run goes on.
   // Saves into `folder` (may be null: nothing is written): best weights at evaluations, the whole state every save_every
   // steps and at the end. Throws RunError, before the update, at the first loss or gradient that is not finite, and before a
   // save of weights that give none; the states saved earlier stay.
@@ -96,7 +101,7 @@ class Trainer {
   std::optional<double> mean_loss(Split split, Generator* rng);
   // scheduled: counts for early stopping.
   void keep_if_best(const ModelFolder* folder, EvalReport& report, bool scheduled);
-  StepReport update();
+  std::optional<StepReport> update();  // none if it was interrupted
   bool interrupted() const { return interrupt_ && interrupt_->load(); }
   void save(const ModelFolder* folder, TrainListener& listener);
   std::string bad_weight() const;  // " (NAME holds values ...)" of the first such weight, or ""
@@ -117,6 +122,9 @@ class Trainer {
   UpdateWatcher* watcher_ = nullptr;
   bool detect_anomalies_ = false;
   std::int64_t saved_step_ = -1;
+  // Where an update began that may be given up: the stream, and the batch in hand.
+  Generator rng_before_;
+  std::vector<std::int64_t> offsets_before_;
 };
 
 }  // namespace minigpt

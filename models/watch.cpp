@@ -75,4 +75,9 @@ void Watch::after_update(const UpdateView& view) {
   before_.clear();
 }
 
+void Watch::on_save_start(TrainState& state) {
+  file_.sync();
+  state.logs["watch.jsonl"] = file_.seal();
+}
+
 }  // namespace minigpt

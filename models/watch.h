@@ -27,6 +27,7 @@ class Watch : public UpdateWatcher {
   bool due(std::int64_t step) const override { return step % every_ == 0; }
   void before_update(const UpdateView& view) override;
   void after_update(const UpdateView& view) override;
+  void on_save_start(TrainState& state) override;
 
  private:
   AppendFile file_;

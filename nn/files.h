@@ -15,6 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "nn/checksum.h"
+
 namespace minigpt {
 
 // The whole content of a regular file. Throws Error with the path and the reason.
@@ -63,10 +65,13 @@ class AppendFile {
   // RunError if it can't be written (the file is then as before), Error if the line contains '\n'.
   void append_line(std::string_view line);
 
-  // Cuts the file off at the first line (without its '\n') for which `keep` is false; returns the number of
-  // lines that stay. A resumed run calls it to forget what came after the step it continues from. Throws
-  // RunError.
-  std::int64_t keep_lines_while(const std::function<bool(std::string_view)>& keep);
+  // Cuts the file off after the last line (without its '\n') for which `keep` is true; returns the number of
+  // lines that stay. A resumed run calls it to forget what came after the step it continues from: a damaged
+  // line in between costs no other. Throws RunError.
+  std::int64_t cut_after_last(const std::function<bool(std::string_view)>& keep);
+
+  // Length and checksum of all lines, as this object has read and written them.
+  FileSeal seal() const { return {size_, sum_.text()}; }
 
   // Flushes all lines to the disk; without it, lines survive the end of the program but perhaps not a power
   // cut.
@@ -75,6 +80,8 @@ class AppendFile {
  private:
   std::filesystem::path path_;
   int descriptor_ = -1;
+  std::int64_t size_ = 0;
+  Checksum sum_;
 };
 
 namespace detail {

@@ -45,18 +45,25 @@ AppendFile::AppendFile(const std::filesystem::path& path) : path_(path) {
     throw RunError(fmt::format("[{}] {}: is not a regular file", kOp, path.string()));
   const std::string text = complete_lines(path);
   if (text.size() < static_cast<std::size_t>(info.st_size)) truncate(descriptor.get(), text.size(), path);
+  size_ = static_cast<std::int64_t>(text.size());
+  sum_.add(text);
   descriptor_ = descriptor.release();
 }
 
 AppendFile::~AppendFile() { detail::Descriptor{descriptor_}.close(); }
 
 AppendFile::AppendFile(AppendFile&& other) noexcept
-    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+    : path_(std::move(other.path_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      size_(other.size_),
+      sum_(other.sum_) {}
 
 // The old file is closed by `other`, which takes it.
 AppendFile& AppendFile::operator=(AppendFile&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(descriptor_, other.descriptor_);
+  std::swap(size_, other.size_);
+  std::swap(sum_, other.sum_);
   return *this;
 }
 
@@ -73,22 +80,30 @@ void AppendFile::append_line(std::string_view line) {
     truncate(descriptor_, static_cast<std::size_t>(before.st_size), path_);
     detail::fail_run(kOp, path_, "can't write", error);
   }
+  size_ += static_cast<std::int64_t>(text.size());
+  sum_.add(text);
 }
 
-std::int64_t AppendFile::keep_lines_while(const std::function<bool(std::string_view)>& keep) {
+std::int64_t AppendFile::cut_after_last(const std::function<bool(std::string_view)>& keep) {
   const std::string text = complete_lines(path_);
-  std::int64_t count = 0;
-  std::size_t position = 0;
-  while (position < text.size()) {
-    const std::size_t end = text.find('\n', position);
-    if (!keep(std::string_view(text).substr(position, end - position))) break;
-    position = end + 1;
+  std::size_t kept = 0;
+  std::int64_t count = 0, kept_count = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
     ++count;
+    const bool wanted = keep(std::string_view(text).substr(begin, end - begin));
+    begin = end + 1;
+    if (!wanted) continue;
+    kept = begin;
+    kept_count = count;
   }
   // Also when all lines stay: this cuts off a torn line that another program may have left.
-  truncate(descriptor_, position, path_);
+  truncate(descriptor_, kept, path_);
   sync();
-  return count;
+  size_ = static_cast<std::int64_t>(kept);
+  sum_ = {};
+  sum_.add(std::string_view(text).substr(0, kept));
+  return kept_count;
 }
 
 void AppendFile::sync() {

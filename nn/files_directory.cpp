@@ -57,6 +57,15 @@ int sync_tree(const fs::path& dir, fs::path& failed) {
   return error ? error.value() : detail::sync_path(dir);
 }
 
+// Removes a directory and all in it, also if it is write-protected.
+bool remove_tree(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_directory(fs::symlink_status(path, error)))
+    fs::permissions(path, fs::perms::owner_all, fs::perm_options::add, error);
+  fs::remove_all(path, error);
+  return !fs::exists(fs::symlink_status(path, error));
+}
+
 }  // namespace
 
 void replace_directory(const fs::path& dir, const std::function<void(const fs::path&)>& fill) {
@@ -92,8 +101,7 @@ void replace_directory(const fs::path& dir, const std::function<void(const fs::p
   // nobody's way, and a later remove_leftovers will try again.
   error = detail::sync_path(parent);
   if (error != 0) detail::fail_run(kOp, parent, "can't flush to the disk", error);
-  std::error_code ignored;
-  if (exists) fs::remove_all(outdated, ignored);
+  if (exists) remove_tree(outdated);
 }
 
 int remove_leftovers(const fs::path& parent) {
@@ -109,14 +117,12 @@ int remove_leftovers(const fs::path& parent) {
       // Moved aside, and then the crash came before or after the new directory took its place.
       const fs::path original = parent / name.substr(detail::kAsidePrefix.size());
       const bool replaced = fs::exists(fs::symlink_status(original, error));
-      if (replaced ? fs::remove_all(path, error) != static_cast<std::uintmax_t>(-1)
-                   : rename_path(path, original) == 0)
-        ++count;
+      if (replaced ? remove_tree(path) : rename_path(path, original) == 0) ++count;
     } else if (detail::is_temporary_name(name)) {
       detail::Descriptor lock;
       // A living writer holds the lock; the system released that of a dead one.
       if (detail::lock_path(path, lock) == EWOULDBLOCK) continue;
-      if (fs::remove_all(path, error) != static_cast<std::uintmax_t>(-1)) ++count;
+      if (remove_tree(path)) ++count;
     }
   }
   return count;

@@ -123,7 +123,7 @@ int sync_descriptor(int descriptor) {
 
 int sync_path(const fs::path& path) {
   Descriptor descriptor;
-  const int error = open_file(path, O_RDONLY | O_NOFOLLOW, 0, descriptor);
+  const int error = open_file(path, O_RDONLY | O_NONBLOCK, 0, descriptor);
   return error != 0 ? error : sync_descriptor(descriptor.get());
 }
 

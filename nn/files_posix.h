@@ -45,7 +45,8 @@ int open_file(const fs::path& path, int flags, unsigned mode, Descriptor& out);
 // a file-size limit into the error EFBIG.
 int write_all(int descriptor, std::span<const std::byte> bytes);
 
-// Flushes a file or directory to the disk. File systems that can't flush a directory are no error.
+// Flushes a file or directory, or what a link points to, to the disk. File systems that can't flush a directory are no
+// error.
 int sync_descriptor(int descriptor);
 int sync_path(const fs::path& path);
 

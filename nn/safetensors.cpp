@@ -10,6 +10,7 @@
 
 #include "nn/files.h"
 #include "nn/little_endian.h"
+#include "nn/safetensors_seal.h"
 #include "tensor/error.h"
 
 namespace minigpt {
@@ -60,6 +61,13 @@ void SafetensorsFile::index() {
   data_start_ = 8 + static_cast<std::size_t>(length);
   header_ =
       detail::parse_safetensors_header(all.subspan(8, static_cast<std::size_t>(length)), all.size(), name_);
+  if (const auto stored = header_.metadata.find(detail::kChecksumKey); stored != header_.metadata.end()) {
+    const std::span<std::byte> bytes(file_);
+    const std::string found = detail::sealed_checksum(bytes.first(data_start_), {bytes.subspan(data_start_)});
+    check(found == stored->second, kOp,
+          "{}: the file is damaged, or another program changed it: its checksum is {}, not {}", name_, found,
+          stored->second);
+  }
   by_name_.resize(header_.entries.size());
   std::iota(by_name_.begin(), by_name_.end(), std::size_t{0});
   std::sort(by_name_.begin(), by_name_.end(),

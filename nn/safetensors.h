@@ -29,7 +29,8 @@ class SafetensorsFile {
 
   // Reads a file. Throws Error, beginning with the path, if it can't be read, is not a safetensors file (the
   // message names what it seems to be: HTML, a zip archive, a Git LFS pointer, ...), is incomplete, or
-  // contradicts itself. Sizes are compared before memory is asked for.
+  // contradicts itself, or differs from the checksum in it (nn/safetensors_seal.h). Sizes are compared before
+  // memory is asked for.
   static SafetensorsFile open(const std::filesystem::path& path);
 
   // The same for bytes in memory, which are copied; `name` stands for the path in messages.
@@ -93,6 +94,8 @@ class SafetensorsWriter {
   // Writes the file, completely or not at all (write_file_atomically). Throws RunError if it can't be
   // written.
   void write(const std::filesystem::path& path) const;
+  // The same with the file's checksum in its header (nn/safetensors_seal.h); returns the checksum.
+  std::string write_sealed(const std::filesystem::path& path);
 
  private:
   struct Tensor {

@@ -9,6 +9,7 @@
 #include "nn/files.h"
 #include "nn/little_endian.h"
 #include "nn/safetensors.h"
+#include "nn/safetensors_seal.h"
 #include "tensor/error.h"
 
 namespace minigpt {
@@ -135,6 +136,18 @@ void SafetensorsWriter::write(const std::filesystem::path& path) const {
   // Not through bytes(): the state of an optimiser is large enough without a copy.
   std::vector<std::byte> start;
   write_file_atomically(path, pieces(start));
+}
+
+std::string SafetensorsWriter::write_sealed(const std::filesystem::path& path) {
+  set_metadata(detail::kChecksumKey, detail::kNoChecksum);
+  std::vector<std::byte> start;
+  const std::vector<std::span<const std::byte>> all = pieces(start);
+  const std::string sum = detail::sealed_checksum(start, {all.begin() + 1, all.end()});
+  const std::size_t at = detail::find_checksum({reinterpret_cast<const char*>(start.data()), start.size()});
+  std::transform(sum.begin(), sum.end(), start.begin() + static_cast<std::ptrdiff_t>(at),
+                 [](char c) { return std::byte(c); });
+  write_file_atomically(path, all);
+  return sum;
 }
 
 }  // namespace minigpt

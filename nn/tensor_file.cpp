@@ -17,8 +17,8 @@ Tensor read_as(const SafetensorsFile& file, const SafetensorsFile::Entry& entry)
 
 }  // namespace
 
-void save_tensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
-                  const std::map<std::string, std::string>& metadata) {
+std::string save_tensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
+                         const std::map<std::string, std::string>& metadata) {
   SafetensorsWriter writer;
   for (const NamedTensor& t : tensors) {
     const Tensor flat = t.tensor.contiguous();
@@ -29,10 +29,10 @@ void save_tensors(const std::filesystem::path& path, const std::vector<NamedTens
     });
   }
   for (const auto& [key, value] : metadata) writer.set_metadata(key, value);
-  writer.write(path);
+  return writer.write_sealed(path);
 }
 
-std::vector<NamedTensor> load_tensors(const std::filesystem::path& path) {
+TensorFile load_tensor_file(const std::filesystem::path& path) {
   const SafetensorsFile file = SafetensorsFile::open(path);
   std::vector<NamedTensor> tensors;
   for (const SafetensorsFile::Entry& entry : file.entries()) {
@@ -45,7 +45,11 @@ std::vector<NamedTensor> load_tensors(const std::filesystem::path& path) {
     else
       tensors.push_back({entry.name, read_as<float>(file, entry)});  // F32; others are refused by name
   }
-  return tensors;
+  return {std::move(tensors), file.metadata()};
+}
+
+std::vector<NamedTensor> load_tensors(const std::filesystem::path& path) {
+  return load_tensor_file(path).tensors;
 }
 
 std::vector<NamedTensor> parameter_tensors(const std::vector<NamedParameter>& parameters) {

@@ -10,12 +10,21 @@
 
 namespace minigpt {
 
-// Writes the tensors (any layout) row-major, completely or not at all. Throws RunError if it cannot.
-void save_tensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
-                  const std::map<std::string, std::string>& metadata = {});
+// What a file holds.
+struct TensorFile {
+  std::vector<NamedTensor> tensors;
+  std::map<std::string, std::string> metadata;
+};
+
+// Writes the tensors (any layout) row-major, completely or not at all, with a checksum that readers verify
+// (nn/safetensors_seal.h); returns it. Throws RunError if it cannot.
+std::string save_tensors(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
+                         const std::map<std::string, std::string>& metadata = {});
 
 // Reads every tensor of the file. int64 is range-checked into int32. Throws Error that begins with the path if the file
 // is damaged, foreign, or holds a type that no Tensor has (F16, BF16, ...).
+TensorFile load_tensor_file(const std::filesystem::path& path);
+// Its tensors alone.
 std::vector<NamedTensor> load_tensors(const std::filesystem::path& path);
 
 // The parameters' current values (live, not copies), each under its first name.

@@ -1,11 +1,14 @@
 #include "tools/command_line.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <new>
 #include <optional>
 #include <sstream>
+#include <system_error>
 
 #include "models/train_config.h"
 #include "tensor/error.h"
@@ -168,19 +171,31 @@ int report(const char* text, int code) {
   return code;
 }
 
+// Why standard output could not be written: errno, or what one more byte meets if the error came earlier.
+std::string output_error() {
+  const bool again = errno == 0 && write(STDOUT_FILENO, "\n", 1) == 1;
+  return "standard output could not be written completely" +
+         (again || errno == 0 ? std::string() : ": " + std::generic_category().message(errno));
+}
+
 }  // namespace
 
 int run_command_line(int argc, const char* const* argv) {
   try {
     const int code = run(argc, argv);
     // A full disk shows only now if the output is a file.
-    if (std::fflush(stdout) != 0 || std::ferror(stdout))
-      return report("standard output could not be written completely", 1);
+    errno = 0;
+    if (std::fflush(stdout) != 0 || std::ferror(stdout)) return report(output_error().c_str(), 1);
     return code;
   } catch (const RunError& e) {
     return report(e.what(), 1);
   } catch (const Error& e) {
     return report(e.what(), 2);
+  } catch (const std::system_error& e) {
+    // fmt::print knows no names of files; nothing but standard output is written with it.
+    if (std::string_view(e.what()).starts_with("cannot write to file"))
+      return report(("standard output could not be written: " + e.code().message()).c_str(), 1);
+    return report(e.what(), 1);
   } catch (const std::bad_alloc&) {
     return report("out of memory", 1);
   } catch (const std::exception& e) {

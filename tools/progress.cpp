@@ -103,4 +103,11 @@ void Progress::on_evaluation(const EvalReport& r) {
   std::fflush(stdout);
 }
 
+void Progress::on_save(std::int64_t step) {
+  // For programs that wait for a state to be safe; to a reader it would be one line more to pass over.
+  if (style_ != OutputStyle::json) return;
+  fmt::print("{{\"saved\":{}}}\n", step);
+  std::fflush(stdout);
+}
+
 }  // namespace minigpt::tools

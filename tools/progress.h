@@ -23,6 +23,7 @@ class Progress : public TrainListener {
   void on_step(const StepReport& report) override;
   void on_evaluation_start(std::int64_t step) override;
   void on_evaluation(const EvalReport& report) override;
+  void on_save(std::int64_t step) override;
   // Ends the live line.
   void finish();
 

@@ -1,7 +1,9 @@
 #include "tools/sample_output.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <system_error>
 #include <utility>
 
 #include "tensor/error.h"
@@ -11,7 +13,9 @@ namespace {
 
 void print(std::string_view text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-  if (!written || std::fflush(stdout) != 0) throw RunError("[sample] standard output could not be written");
+  if (!written || std::fflush(stdout) != 0)
+    throw RunError(fmt::format("[sample] standard output could not be written: {}",
+                               std::generic_category().message(errno)));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "models/evaluate.h"
 #include "models/event_file.h"
 #include "models/ngram.h"
+#include "models/run_logs.h"
 #include "models/text_file.h"
 #include "models/watch.h"
 #include "nn/files.h"
@@ -79,6 +80,30 @@ void print_end(const TrainSetup& setup, Trainer& trainer, const TrainData& data,
   fmt::print("  minigpt sample --model {}\n", setup.folder.path().string());
 }
 
+// What else of the folder belongs to the state that a run goes on from: says what is lost.
+void go_on(TrainSetup& setup, Trainer& trainer) {
+  TrainState& state = trainer.state();
+  if (!setup.folder.check_best(state)) {
+    setup.notes.push_back(fmt::format(
+        "{} is missing: the best weights, of step {}, are lost; the next evaluation counts as the best",
+        setup.folder.weights().string(), state.best_step));
+    state.best_loss.reset();
+    state.best_step = 0;
+  }
+  for (const LogDamage& damage : damaged_logs(setup.folder, state)) {
+    setup.notes.push_back(damage.text);
+    state.logs.erase(damage.name);  // said once; logs that the run goes on with are entered again
+  }
+}
+
+// Records of steps that are made again are dropped, also if nothing is added to them.
+void cut_watch(const TrainSetup& setup, Trainer& trainer, bool watched) {
+  if (watched || !std::filesystem::exists(setup.folder.watch())) return;
+  AppendFile file(setup.folder.watch());
+  keep_steps_before(file, trainer.state().step);
+  trainer.state().logs["watch.jsonl"] = file.seal();
+}
+
 int run(const Options& o) {
   apply_threads(o.threads);
   const std::int64_t log_every = o.log_every.whole(1, 1e12), watch_every = o.watch.whole(0, 1e12);
@@ -95,6 +120,7 @@ int run(const Options& o) {
   if (setup.init_from) trainer.start_from(*setup.init_from);
   if (o.request.resume) {
     trainer.resume(setup.folder);
+    go_on(setup, trainer);
     if (const std::string& before = trainer.state().kernel_set; before != kernel_set().name)
       setup.notes.push_back(
           fmt::format("the run was made with {} kernels and goes on with {}: results agree "
@@ -103,6 +129,7 @@ int run(const Options& o) {
   }
   trainer.state().data_path = setup.data_path;
   setup.config.model.vocab_size = setup.tokenizer->vocab_size();
+  setup.config.text_fingerprint = data.fingerprint();
 
   std::FILE* notes = o.json ? stderr : stdout;
   for (const std::string& note : setup.notes) fmt::print(notes, "note: {}\n", note);
@@ -120,7 +147,10 @@ int run(const Options& o) {
     return 0;
   }
 
-  if (!o.request.resume) setup.clear_folder();
+  if (o.request.resume)
+    cut_watch(setup, trainer, watch_every > 0);
+  else
+    setup.clear_folder();
   setup.folder.save_config(setup.config);
   setup.tokenizer->save(setup.folder.tokenizer());
   Progress progress(o.json ? OutputStyle::json : default_style(), setup.config.steps, log_every);

@@ -1,5 +1,7 @@
 #include "tools/train_setup.h"
 
+#include <sys/sysinfo.h>
+
 #include "models/text_file.h"
 #include "models/utf8.h"
 #include "nn/files.h"
@@ -9,23 +11,39 @@
 namespace minigpt::tools {
 namespace {
 
-// Settings that may change when a run goes on: how long it runs and what it reports, not what it computes.
-bool may_change(const std::string& field) {
-  return field == "steps" || field == "save_every" || field == "early_stop" || field == "lr_decay_steps";
-}
-
-// The value of every field as text, for comparing configurations.
+// The value of every field that a resumed run keeps as text, for comparing configurations.
 std::vector<std::pair<std::string, std::string>> values_of(TrainConfig config) {
   std::vector<std::pair<std::string, std::string>> list;
-  config.visit(
-      [&](const Field& field, auto& value) { list.emplace_back(field.name, fmt::format("{}", value)); });
+  config.visit([&](const Field& field, auto& value) {
+    if (field.fixed) list.emplace_back(field.name, fmt::format("{}", value));
+  });
   return list;
+}
+
+// What is in the folder of a run that never came to its first save is nobody's loss. A config.json of another program is.
+void make_room(const ModelFolder& folder, const TrainRequest& request, std::vector<std::string>& notes) {
+  std::error_code ignored;
+  if (request.overwrite || !std::filesystem::exists(folder.config(), ignored)) return;
+  check(!folder.has_model(), "train",
+        "{} already holds a model; {}replace it with --overwrite, or choose another --out", request.out,
+        folder.has_last() ? "go on with --resume, " : "");
+  try {
+    folder.load_config();
+  } catch (const Error&) {
+    fail("train",
+         "{} is there and cannot be read as that of a model: replace it with --overwrite, or choose another "
+         "--out",
+         folder.config().string());
+  }
+  notes.push_back(
+      fmt::format("{} holds a run that ended before its first save; this one takes its place", request.out));
 }
 
 TrainConfig resumed_config(const ModelFolder& folder, const TrainRequest& request,
                            const ConfigOptions& options, std::vector<std::string>& notes) {
-  check(folder.has_last(), "resume", "{}: there is no saved state to resume from (no last/state.json){}",
-        folder.path().string(), folder.has_model() ? "; begin anew with --overwrite" : "");
+  check(folder.has_last(), "resume", "{}: there is no saved state to resume from (no last/state.json); {}",
+        folder.path().string(),
+        folder.has_model() ? "begin anew with --overwrite" : "begin a run in it without --resume");
   check(request.preset.empty(), "resume", "leave out --preset: the settings are those in {}",
         folder.config().string());
   const TrainConfig saved = folder.load_config();
@@ -36,7 +54,7 @@ TrainConfig resumed_config(const ModelFolder& folder, const TrainRequest& reques
   const auto after = values_of(wanted);
   std::string conflicts;
   for (std::size_t i = 0; i < before.size(); ++i)
-    if (before[i].second != after[i].second && !may_change(before[i].first))
+    if (before[i].second != after[i].second)
       conflicts += fmt::format("{}{} is {}, not {}", conflicts.empty() ? "" : ", ", before[i].first,
                                before[i].second, after[i].second);
   check(conflicts.empty(), "resume", "a resumed run keeps the settings in {}: {}", folder.config().string(),
@@ -110,12 +128,25 @@ void note_schedule(const ConfigOptions& options, TrainSetup& setup) {
                     c.lr_decay_steps, c.steps));
 }
 
-void load_data(const TrainRequest& request, TrainSetup& setup) {
+// The least that one micro-batch of a step takes: token ids, and one tensor per block and position. Refused at once if the
+// machine does not have it, since asking for it can keep a machine busy for minutes.
+void check_memory(const TrainConfig& c) {
+  struct sysinfo machine {};
+  if (::sysinfo(&machine) != 0) return;
+  const double present =
+      (static_cast<double>(machine.totalram) + static_cast<double>(machine.totalswap)) * machine.mem_unit;
+  const double positions = static_cast<double>(c.batch_size) * static_cast<double>(c.model.block_size);
+  const double needed =
+      positions * (16 + 4 * static_cast<double>(c.model.n_embd) * (static_cast<double>(c.model.n_layer) + 2));
+  check(needed <= present || c.documents, "train",
+        "--batch {} x --block {} needs at least {:.1f} GB in a step, this machine has {:.1f} GB; lower them "
+        "(--micro-batches makes up for a smaller --batch)",
+        c.batch_size, c.model.block_size, 1e-9 * needed, 1e-9 * present);
+}
+
+void load_data(const TrainRequest& request, TrainSetup& setup, const std::optional<TrainState>& state) {
   std::string path = request.data;
-  if (request.resume && path.empty()) {
-    const auto state_file = setup.folder.last() / "state.json";
-    path = train_state_from_json(read_file(state_file), state_file.string()).data_path;
-  }
+  if (state && path.empty()) path = state->data_path;
   if (path.empty()) {
     setup.text = utf8_decode(builtin_text(), "the built-in text").text;
     setup.data_name = "minigpt's own source code";
@@ -131,6 +162,7 @@ void load_data(const TrainRequest& request, TrainSetup& setup) {
 }  // namespace
 
 void TrainSetup::clear_folder() const {
+  remove_leftovers(folder.path());
   std::vector<std::filesystem::path> old = {folder.weights(), folder.metrics(), folder.metrics_table(),
                                             folder.watch(), folder.last()};
   std::error_code ignored;
@@ -140,6 +172,7 @@ void TrainSetup::clear_folder() const {
 }
 
 TrainSetup prepare(const TrainRequest& request, const ConfigOptions& options) {
+  std::optional<TrainState> state;
   TrainSetup setup{{}, ModelFolder(request.out), {}, {}, {}, {}, {}, {}};
   check(!(request.resume && !request.init_from.empty()), "train",
         "--resume and --init-from exclude each other");
@@ -147,10 +180,11 @@ TrainSetup prepare(const TrainRequest& request, const ConfigOptions& options) {
   if (request.resume) {
     remove_leftovers(setup.folder.path());
     setup.config = resumed_config(setup.folder, request, options, setup.notes);
+    state = setup.folder.load_state();
+    setup.tokenizer = setup.folder.load_tokenizer();
+    setup.folder.check_state(*state, setup.config, *setup.tokenizer);
   } else {
-    check(request.overwrite || !setup.folder.has_model(), "train",
-          "{} already holds a model; {}replace it with --overwrite, or choose another --out", request.out,
-          setup.folder.has_last() ? "go on with --resume, " : "");
+    make_room(setup.folder, request, setup.notes);
     setup.config = preset(request.preset.empty() ? "quick" : request.preset);
     if (!request.config_file.empty())
       apply_json(setup.config, read_file(request.config_file), request.config_file);
@@ -167,8 +201,8 @@ TrainSetup prepare(const TrainRequest& request, const ConfigOptions& options) {
   }
   check_schedule(setup.config);
   setup.config.validate();
-  load_data(request, setup);
-  if (request.resume) setup.tokenizer = setup.folder.load_tokenizer();
+  check_memory(setup.config);
+  load_data(request, setup, state);
   if (!setup.tokenizer) setup.tokenizer = CharTokenizer::from_text(setup.text, setup.config.documents);
   setup.config.model.vocab_size = setup.tokenizer->vocab_size();
   setup.config.model.validate();

@@ -34,7 +34,7 @@ struct Saved {
 
   Saved() : gpt(config.model, rng), optimizer(decay_groups(gpt.parameters(), 0.01, 0.1)) {
     gpt.loss(test::tokens_for(gpt.config, 1, 4), test::tokens_for(gpt.config, 1, 4, 2)).backward();
-    optimizer.step();
+    for (int step = 0; step < 7; ++step) optimizer.step();
     double one = 0;
     rng.normal_scalar(std::span<double>(&one, 1));  // leaves a pending normal
     state.step = 7;
@@ -92,7 +92,12 @@ TEST_CASE("model folder: weights, optimiser and state come back exactly") {
   for (std::size_t i = 0; i + 1 < a.size(); ++i)
     CHECK(a[i].tensor.to_vector<float>() == b[i].tensor.to_vector<float>());
   CHECK(a.back().tensor.to_vector<std::int32_t>() == b.back().tensor.to_vector<std::int32_t>());
-  CHECK(to_json(state) == to_json(saved.state));
+  CHECK(state.weights.size() == 16);  // the checksums of its files come with the save
+  CHECK(state.optimizer.size() == 16);
+  TrainState before = saved.state;
+  before.weights = state.weights;
+  before.optimizer = state.optimizer;
+  CHECK(to_json(state) == to_json(before));
   CHECK(state.generator == saved.state.generator);
   CHECK(state.best_loss == saved.state.best_loss);
   CHECK(state.batch_offsets == saved.state.batch_offsets);
@@ -202,7 +207,12 @@ TEST_CASE("model folder: resuming from a damaged state changes nothing") {
   CHECK(contains(tried(folder.last() / "optimizer.safetensors", "rubbish"), "optimizer.safetensors"));
   // A whole file, but of another optimiser: found before the weights are touched.
   save_tensors(temporary / "other.safetensors", {{"steps", zeros({1}, DType::i32)}});
-  CHECK(contains(tried(folder.last() / "optimizer.safetensors", read_file(temporary / "other.safetensors")),
+  const std::string other = read_file(temporary / "other.safetensors");
+  CHECK(contains(tried(folder.last() / "optimizer.safetensors", other),
+                 "this is not the file that state.json was saved with"));
+  // Without the checksums of its files, as before there were any.
+  overwrite(folder.last() / "state.json", to_json(saved.state));
+  CHECK(contains(message_of([&] { folder.load_last(saved.gpt.parameters(), saved.optimizer); }),
                  "the saved state lacks"));
 }
 
@@ -233,7 +243,11 @@ TEST_CASE("state.json: strict: a field that is missing, of another type or out o
   CHECK(contains(with("\"words\": [", "\"words\": [-1,"), "words has the wrong type or is out of range"));
   CHECK(contains(with("\"words\": [", "\"words\": [4294967296,"),
                  "words has the wrong type or is out of range"));
-  CHECK(contains(with("\"version\": 1", "\"version\": 2"), "version 2 is not known"));
+  CHECK(contains(with("\"version\": 2", "\"version\": 3"), "version 3 is not known"));
+  CHECK(contains(with("\"version\": 2", "\"version\": 1"), "version 1 has no checksum, the file is damaged"));
+  CHECK(contains(with("\"best_step\": 5", "\"best_step\": 4"), "its checksum differs"));
+  CHECK(contains(with("400-abc", "400-abd"), "its checksum differs"));
+  CHECK(contains(with("\"logs\": {", "\"logs\": {\"a\": 1"), "bytes is missing"));
   CHECK(contains(with("minigpt-state", "other"), "not a minigpt state"));
   CHECK(contains(refusal("[]"), "not a minigpt state"));
   CHECK(contains(refusal(good.substr(0, good.size() / 2)), "not valid JSON"));

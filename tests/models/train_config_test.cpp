@@ -61,14 +61,51 @@ TEST_CASE("config: a whole file written before a setting existed is complete, an
   config.model.vocab_size = 65;
   std::string old = to_json(config);
   for (const char* added :
-       {"positions", "qk_norm", "zero_init", "optimizer", "muon_momentum", "muon_scale"}) {
+       {"positions", "qk_norm", "zero_init", "optimizer", "muon_momentum", "muon_scale", "checksum"}) {
     const std::size_t start = old.find(fmt::format("  \"{}\"", added));
     REQUIRE(start != std::string::npos);
     old.erase(start, old.find('\n', start) + 1 - start);
   }
+  old.replace(old.rfind(','), 1, "");  // that before the checksum
   TrainConfig back;
   apply_json(back, old, "c.json", true);
   CHECK(to_json(back) == to_json(config));
+}
+
+TEST_CASE(
+    "config: any value that changed since the file was written is noticed, unless its checksum was taken "
+    "out") {
+  TrainConfig config = preset("names");
+  config.model.vocab_size = 27;
+  config.text_fingerprint = "400-abc";
+  std::string text = to_json(config);
+  TrainConfig back;
+  apply_json(back, text, "c.json", true);
+  CHECK(back.text_fingerprint == "400-abc");
+  text.replace(text.find("\"steps\": 1000"), 13, "\"steps\": 1001");
+  CHECK_THROWS_WITH_AS(apply_json(back, text, "c.json", true),
+                       "[config] c.json: the file is damaged or was edited (its checksum differs)", Error);
+  // As the settings of another run they are taken as they are.
+  apply_json(back, text, "c.json");
+  CHECK(back.steps == 1001);
+  text.erase(text.rfind(','), text.rfind('"') + 1 - text.rfind(','));
+  apply_json(back, text, "c.json", true);
+  CHECK(back.steps == 1001);
+}
+
+TEST_CASE("config: the checksum of the settings is that of what a resumed run keeps") {
+  const TrainConfig config = preset("quick");
+  const auto with = [&](const auto& change) {
+    TrainConfig changed = config;
+    change(changed);
+    return settings_checksum(changed);
+  };
+  const std::string sum = settings_checksum(config);
+  CHECK(with([](auto& c) { c.steps = 5; }) == sum);
+  CHECK(with([](auto& c) { c.save_every = 5; }) == sum);
+  CHECK(with([](auto& c) { c.learning_rate = 0.5; }) != sum);
+  CHECK(with([](auto& c) { c.model.vocab_size = 5; }) != sum);
+  CHECK(with([](auto& c) { c.model.positions = "learned"; }) != sum);
 }
 
 TEST_CASE("config: an unknown name is refused with the nearest known one") {

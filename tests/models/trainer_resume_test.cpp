@@ -169,10 +169,25 @@ TEST_CASE("resume: what does not fit is refused, and the trainer stays as it was
   refused(deeper, tiny, "missing: transformer.h.2.ln_1.weight");
 
   // A batch that the text does not have.
-  std::string state = read_file(folder.last() / "state.json");
-  const std::size_t at = state.find("\"batch_offsets\": [") + 18;
-  write_file_atomically(folder.last() / "state.json", std::string_view(state.insert(at, "99999, ")));
+  const TrainState good = folder.load_state();
+  TrainState state = good;
+  const auto put = [&](const TrainState& s) {
+    write_file_atomically(folder.last() / "state.json", std::string_view(to_json(s)));
+  };
+  state.batch_offsets[0] = 99999;
+  put(state);
   refused(config, tiny, "window 99999 is outside");
+  state.batch_offsets.pop_back();
+  put(state);
+  refused(config, tiny, "the batch in hand has 2 windows, not 3");
+  put(good);
+  TrainConfig faster = config;
+  faster.learning_rate *= 2;
+  refused(faster, tiny, "the run was made with other settings");
+  // How long a run goes on may change.
+  TrainConfig longer = config;
+  longer.steps = 1000;
+  Trainer(longer, tiny.tokenizer, tiny.data).resume(folder);
 
   const TemporaryFolder empty;
   Trainer trainer(config, tiny.tokenizer, tiny.data);

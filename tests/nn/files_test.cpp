@@ -191,17 +191,39 @@ TEST_CASE("a resumed run cuts its log back to the saved step") {
   const TemporaryFolder folder;
   AppendFile file(folder / "log");
   for (int step = 1; step <= 5; ++step) file.append_line(std::to_string(step));
-  std::vector<std::string> seen;
-  const auto up_to_3 = [&](std::string_view line) {
-    seen.emplace_back(line);
-    return line <= "3";
-  };
-  CHECK(file.keep_lines_while(up_to_3) == 3);
-  CHECK(seen == std::vector<std::string>{"1", "2", "3", "4"});
+  const auto up_to_3 = [&](std::string_view line) { return line <= "3"; };
+  CHECK(file.cut_after_last(up_to_3) == 3);
   CHECK(read_file(folder / "log") == "1\n2\n3\n");
   file.append_line("4 again");
   CHECK(read_file(folder / "log") == "1\n2\n3\n4 again\n");
-  CHECK(file.keep_lines_while([](std::string_view) { return true; }) == 4);
-  CHECK(file.keep_lines_while([](std::string_view) { return false; }) == 0);
+  CHECK(file.cut_after_last([](std::string_view) { return true; }) == 4);
+  CHECK(file.cut_after_last([](std::string_view) { return false; }) == 0);
   CHECK(read_file(folder / "log").empty());
+}
+
+TEST_CASE("a damaged line in the middle of a log costs no other line") {
+  const TemporaryFolder folder;
+  write_file_atomically(folder / "log", "1\n2\nrubbish\n4\n5\n");
+  AppendFile file(folder / "log");
+  CHECK(file.cut_after_last([](std::string_view line) { return line <= "4"; }) == 4);
+  CHECK(read_file(folder / "log") == "1\n2\nrubbish\n4\n");
+}
+
+TEST_CASE("a log knows its length and checksum, whatever was added, cut off or there before") {
+  const TemporaryFolder folder;
+  write_file_atomically(folder / "log", "1\n2\ntorn");
+  AppendFile file(folder / "log");
+  const auto expect = [&](const std::string& content) {
+    CHECK(read_file(folder / "log") == content);
+    CHECK(file.seal() == FileSeal{static_cast<std::int64_t>(content.size()), checksum(content)});
+  };
+  expect("1\n2\n");
+  file.append_line("3");
+  expect("1\n2\n3\n");
+  file.cut_after_last([](std::string_view line) { return line == "1"; });
+  expect("1\n");
+  file.append_line("4");
+  AppendFile moved = std::move(file);
+  moved.append_line("5");
+  CHECK(moved.seal() == FileSeal{6, checksum("1\n4\n5\n")});
 }

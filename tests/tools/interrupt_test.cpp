@@ -60,16 +60,55 @@ TEST_CASE("T-06: a run that was interrupted and resumed is the unbroken one") {
 
 TEST_CASE("T-06: a second Ctrl-C ends the program at once") {
   const TextDesk desk;
-  // One step that takes minutes.
-  RunningCommand command(words_of(kEndless + " --micro-batches 65536"), desk.path());
-  REQUIRE(command.wait_for("step      0  train loss"));
+  RunningCommand command(words_of(kEndless + " --save-every 1000000"), desk.path());
+  REQUIRE(command.wait_for("step     20 of"));
+  // Held while both arrive, so that it has no time to stop for the first one.
+  command.send(SIGSTOP);
   command.send(SIGINT);
-  REQUIRE(command.wait_for("press Ctrl-C again"));
-  command.send(SIGINT);
+  command.send(SIGTERM);
+  command.send(SIGCONT);
   const Outcome run = command.wait();
   CHECK(run.code == 130);
   CHECK_FALSE(contains(run.out, "stopped at step"));
   CHECK_FALSE(desk.has("m/last"));
+}
+
+TEST_CASE("T-06: Ctrl-C in the middle of an update of many micro-batches does not wait for its end") {
+  // Everything that moves the random stream: batches, masks, evaluations.
+  const std::string line =
+      " --data t.txt --dropout 0.2 --torch-dropout --eval-mode batches --eval-every 2 --micro-batches 300" +
+      std::string(kTiny);
+  const TextDesk desk;
+  REQUIRE(desk.run("train --out whole --steps 3" + line).code == 0);
+  // An update of minutes.
+  RunningCommand command(
+      words_of("train --out long --steps 3 --data t.txt --micro-batches 65536" + std::string(kTiny)),
+      desk.path());
+  REQUIRE(command.wait_for("step      0  train loss"));
+  command.send(SIGINT);
+  CHECK(contains(command.wait().out, "stopped at step 0, saved in long; go on with --resume"));
+
+  // At whatever moment it comes, the update is made again from its start.
+  for (const char* moment : {"step      0  train loss", "step      1 of", "step      2  train loss"}) {
+    std::filesystem::remove_all(desk.path() / "m");
+    RunningCommand part(words_of("train --out m --steps 3 --log-every 1" + line), desk.path());
+    REQUIRE(part.wait_for(moment));
+    part.send(SIGINT);
+    part.wait();
+    const Outcome resumed = desk.run("train --resume --out m");
+    CHECK_MESSAGE(resumed.code == 0, resumed.text());
+    CHECK(desk.read("m/last/model.safetensors") == desk.read("whole/last/model.safetensors"));
+  }
+}
+
+TEST_CASE("T-06: SIGTERM does not wait for the end of an evaluation") {
+  const TextDesk desk;
+  RunningCommand command(words_of("train --out m --steps 3 --data t.txt --log-every 1 --eval-every 1" +
+                                  std::string(kTiny) + " --eval-batches 1000000"),
+                         desk.path());
+  REQUIRE(command.wait_for("run: step 0"));
+  command.send(SIGTERM);
+  CHECK(contains(command.wait().out, "stopped at step 0"));
 }
 
 TEST_CASE("C-11: after kill -9 the run goes on from the last save, and the log is cut back to it") {
@@ -106,9 +145,21 @@ TEST_CASE("C-11: killed before the first save, the way on is named") {
   const Outcome resumed = desk.run("train --resume --out m");
   CHECK(resumed.code == 2);
   CHECK(contains(resumed.err, "no saved state to resume from"));
-  CHECK(contains(resumed.err, "begin anew with --overwrite"));
-  CHECK(desk.run("sample --model m").code == 2);
-  CHECK(desk.run("train --data t.txt --out m --steps 1 --overwrite" + std::string(kTiny)).code == 0);
+  CHECK(contains(resumed.err, "begin a run in it without --resume"));
+  check_refused(desk, "sample --model m", "there are no weights yet: its run ended before the first save");
+  const Outcome again = desk.run("train --data t.txt --out m --steps 1" + std::string(kTiny));
+  CHECK_MESSAGE(again.code == 0, again.text());
+  CHECK(
+      contains(again.out, "note: m holds a run that ended before its first save; this one takes its place"));
+}
+
+TEST_CASE("C-11: a config.json of another program is not taken for the rest of a run") {
+  const TextDesk desk;
+  std::filesystem::create_directory(desk.path() / "m");
+  desk.write("m/config.json", "{\"name\": \"something else\"}");
+  check_refused(desk, "train --data t.txt --out m --steps 1" + std::string(kTiny),
+                "m/config.json is there and cannot be read");
+  CHECK(contains(desk.read("m/config.json"), "something else"));
 }
 
 }  // namespace

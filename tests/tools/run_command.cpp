@@ -33,6 +33,11 @@ void restrict_child(const RunOptions& options) {
   if (options.as_nobody && ::geteuid() == 0 &&
       (::setgroups(0, nullptr) != 0 || ::setgid(kNobody) != 0 || ::setuid(kNobody) != 0))
     ::_exit(125);
+  if (options.open_file_limit > 0) {
+    const rlimit files{static_cast<rlim_t>(options.open_file_limit),
+                       static_cast<rlim_t>(options.open_file_limit)};
+    if (::setrlimit(RLIMIT_NOFILE, &files) != 0) ::_exit(125);
+  }
   if (options.file_size_limit == 0) return;
   const rlimit limit{static_cast<rlim_t>(options.file_size_limit),
                      static_cast<rlim_t>(options.file_size_limit)};

@@ -30,6 +30,7 @@ struct RunOptions {
   std::string output_file;               // where standard output goes instead
   bool as_nobody = false;    // give up the rights of the administrator, for whom nothing is forbidden
   long file_size_limit = 0;  // in bytes, 0 for none: writing beyond fails, as on a full disk
+  long open_file_limit = 0;  // 0 for the usual one
 };
 
 // A process that may still be running. It is killed, and the test fails, if it needs longer than two minutes.
