@@ -116,9 +116,19 @@ int run(int argc, const char* const* argv) {
   // One command: without this, the lesson of that name in `minigpt lesson gradcheck` would be taken for a second one.
   app.require_subcommand(0, 1);
   const std::pair<const char*, Command (*)(CLI::App&)> commands[] = {
-      {"train", add_train},         {"sample", add_sample}, {"eval", add_eval},   {"ngram", add_ngram},
-      {"gradcheck", add_gradcheck}, {"info", add_info},     {"heads", add_heads}, {"why", add_why},
-      {"inspect", add_inspect},     {"graph", add_graph},   {"bench", add_bench}, {"lesson", add_lesson},
+      {"train", add_train},
+      {"sample", add_sample},
+      {"eval", add_eval},
+      {"ngram", add_ngram},
+      {"gradcheck", add_gradcheck},
+      {"info", add_info},
+      {"heads", add_heads},
+      {"why", add_why},
+      {"inspect", add_inspect},
+      {"graph", add_graph},
+      {"bench", add_bench},
+      {"lesson", add_lesson},
+      {"zoo", add_zoo},
   };
   // The options of the one command that was typed are enough, and those of all are a millisecond's work.
   const std::string_view typed = first_word(argc, argv);

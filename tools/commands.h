@@ -23,6 +23,7 @@ Command add_inspect(CLI::App& app);
 Command add_info(CLI::App& app);
 Command add_bench(CLI::App& app);
 Command add_lesson(CLI::App& app);
+Command add_zoo(CLI::App& app);
 
 // "minigpt 0.1.0 (Release, GCC 12.2.0)", with a warning for an unoptimised build.
 std::string version_text();
