@@ -1,7 +1,7 @@
 // The main function of every test program.
 //
 // With MINIGPT_ZOO=N in the environment, fault N of the zoo is planted (tools/zoo/mutant.h) while the tests run: then one of
-// them has to fail. tools/mutants.sh does that for every fault.
+// them has to fail. tools/checks/mutants.sh does that for every fault.
 
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>

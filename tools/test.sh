@@ -73,7 +73,7 @@ check_crash() { build_release; MINIGPT_LONG_TESTS=1 build/test/tests/test_crash;
 check_soak() { build_release; tools/checks/soak.sh --command build/test/minigpt; }
 check_valgrind() { tools/checks/valgrind.sh; }
 check_coverage() { tools/checks/coverage.sh; }
-check_mutants() { tools/checks/mutants.sh; }
+check_mutants() { build_release; tools/checks/mutants.sh --build build/test; }
 check_neon() { tools/checks/neon.sh; }
 check_compilers() { tools/checks/compilers.sh --install; }
 

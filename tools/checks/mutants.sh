@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
 # Do the tests notice? Plants every fault of the zoo (tools/zoo/), one at a time, and runs the tests until one fails.
 #
-#   tools/mutants.sh                  builds in build/mutants, tries all faults, two at a time: about ten minutes
-#   tools/mutants.sh --build DIR      with the test programs that are in DIR already
-#   tools/mutants.sh 7 23             only these faults
+#   tools/checks/mutants.sh                  builds in build/mutants, tries all faults, two at a time: about ten minutes
+#   tools/checks/mutants.sh --build DIR      with the test programs that are in DIR already
+#   tools/checks/mutants.sh 7 23             only these faults
 #
 # Prints, for each fault, the test that caught it and the seconds it took. Exit code 1 if a fault survives all tests, or if
 # the tests fail without one.
 set -euo pipefail
 
-root=$(cd "$(dirname "$0")/.." && pwd)
+root=$(cd "$(dirname "$0")/../.." && pwd)
 build=""
 numbers=()
 while [ $# -gt 0 ]; do
   case "$1" in
     --build) build=${2:?--build needs a folder}; shift ;;
     [1-9] | [1-9][0-9] | [1-9][0-9][0-9]) numbers+=("$1") ;;
-    *) echo "usage: tools/mutants.sh [--build DIR] [NUMBER ...]" >&2; exit 2 ;;
+    *) echo "usage: tools/checks/mutants.sh [--build DIR] [NUMBER ...]" >&2; exit 2 ;;
   esac
   shift
 done
