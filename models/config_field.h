@@ -1,17 +1,18 @@
 #pragma once
 // How one setting is described, so that the command line, the JSON file and the help text all read from one place.
 
-#include <limits>
 #include <string>
 #include <vector>
+
+#include "models/interval.h"
 
 namespace minigpt {
 
 struct Field {
   Field(const char* field_name, const char* field_help) : name(field_name), help(field_help) {}
-  Field& between(double lowest, double highest) {
-    low = lowest;
-    high = highest;
+  Field& between(double low, double high) { return in(minigpt::between(low, high)); }
+  Field& in(const Interval& numbers) {
+    limits = numbers;
     return *this;
   }
   Field& one_of(std::vector<std::string> values) {
@@ -51,8 +52,7 @@ struct Field {
   std::string alias;
   bool required = true;
   bool fixed = true;
-  double low = -std::numeric_limits<double>::infinity();
-  double high = std::numeric_limits<double>::infinity();
+  Interval limits;
   std::vector<std::string> choices;
 };
 

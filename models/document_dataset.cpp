@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/plural.h"
 #include "models/text_file.h"
 #include "tensor/error.h"
 #include "tensor/generator.h"
@@ -18,8 +19,8 @@ DocumentDataset::DocumentDataset(std::u32string_view text, const CharTokenizer& 
   const auto documents = static_cast<std::int64_t>(lines.size());
   check(documents > 0, "dataset", "the text has no documents: every line is empty");
   train_count_ = static_cast<std::int64_t>(static_cast<double>(documents) * train_fraction);
-  check(train_count_ >= 1, "dataset", "no document is left for training: {} documents, fraction {}",
-        documents, train_fraction);
+  check(train_count_ >= 1, "dataset", "no document is left for training: {}, fraction {}",
+        count_of(documents, "document"), train_fraction);
 
   const std::int32_t doc = tokenizer.document_id();
   tokens_.reserve(text.size() + lines.size() + 1);

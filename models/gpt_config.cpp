@@ -2,17 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 namespace minigpt {
 
 std::string Field::range() const {
   std::string text;
   for (const std::string& choice : choices) text += (text.empty() ? "" : " | ") + choice;
-  if (!text.empty()) return text;
-  if (std::isfinite(low) && std::isfinite(high)) return fmt::format("{:.12g} to {:.12g}", low, high);
-  if (std::isfinite(low)) return fmt::format("{:.12g} or more", low);
-  return text;
+  return text.empty() ? limits.text() : text;
 }
 
 namespace {
@@ -38,7 +33,7 @@ void GptConfig::validate() const {
   check(n_head >= 1 && n_embd % n_head == 0, "config",
         "n_embd must be divisible by n_head: {} % {} != 0; n_head could be {}", n_embd, n_head,
         valid_heads(n_embd, n_head));
-  check(dropout >= 0 && dropout <= 1, "config", "dropout must be in [0, 1], got {}", dropout);
+  check(dropout >= 0 && dropout < 1, "config", "dropout must be 0 or more, below 1, got {}", dropout);
   norm_kind();
   activation_kind();
   check(positions == "learned" || positions == "rotary", "config",

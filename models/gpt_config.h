@@ -34,7 +34,7 @@ struct GptConfig {
     v(Field("n_head", "attention heads per block; must divide n_embd").between(1, 1024).also("heads"),
       n_head);
     v(Field("n_embd", "channels: numbers per position").between(1, 65536).also("channels"), n_embd);
-    v(Field("dropout", "probability of dropping an element while training").between(0, 1), dropout);
+    v(Field("dropout", "probability of dropping an element while training").in(below(0, 1)), dropout);
     v(Field("bias", "biases in linear layers and layer norms"), bias);
     v(Field("norm", "normalisation before each half of a block").one_of({"layer", "rms"}), norm);
     v(Field("norm_gain", "learned weight in normalisations"), norm_gain);

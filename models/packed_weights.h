@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace minigpt {
 
@@ -13,6 +14,11 @@ namespace minigpt {
 // weights: T x T row-major. Throws Error if they are no square.
 std::string pack_causal(std::span<const double> weights);
 
+// The same T x T weights, row-major, with zeros above the diagonal. Throws Error for what pack_causal does not give.
+std::vector<double> unpack_causal(std::string_view packed);
+
 std::string base64(std::string_view bytes);
+// Throws Error for what base64() does not give.
+std::string from_base64(std::string_view text);
 
 }  // namespace minigpt

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/plural.h"
 #include "tensor/error.h"
 #include "tensor/generator.h"
 
@@ -27,11 +28,12 @@ TextDataset::TextDataset(std::vector<std::int32_t> tokens, double train_fraction
         train_fraction);
   const auto size = static_cast<std::int64_t>(tokens_.size());
   train_size_ = static_cast<std::int64_t>(static_cast<double>(size) * train_fraction);
-  check(train_size_ >= block + 1, "dataset",
-        "the text is too short: {} characters, of which {} are for training (fraction {}), but {} are needed "
-        "(block {} + 1); use a longer text, a smaller block{}",
-        size, train_size_, train_fraction, block + 1, block,
-        size >= block + 1 ? " or a larger training fraction" : "");
+  if (train_size_ < block + 1)
+    throw TextTooShort(fmt::format(
+        "[dataset] the text is too short: {}, of which {} {} for training (fraction {}), but {} are needed "
+        "(block {} + 1)",
+        count_of(size, "character"), train_size_, train_size_ == 1 ? "is" : "are", train_fraction, block + 1,
+        block));
 }
 
 std::span<const std::int32_t> TextDataset::tokens(Split split) const {
@@ -44,9 +46,8 @@ std::string TextDataset::validation_note() const {
   if (has_validation()) return "";
   const std::size_t size = tokens(Split::kValidation).size();
   if (size == 0) return "no validation loss: the whole text is used for training";
-  return fmt::format(
-      "no validation loss: its part holds {} characters, but one window needs {} (block {} + 1)", size,
-      block_ + 1, block_);
+  return fmt::format("no validation loss: its part holds {}, but one window needs {} (block {} + 1)",
+                     count_of(size, "character"), block_ + 1, block_);
 }
 
 std::int64_t TextDataset::window_count(Split split) const {
@@ -103,8 +104,8 @@ Batch TextDataset::draw(Split split, std::int64_t batch, Generator& rng) const {
 
 std::vector<ScoringWindow> scoring_windows(std::int64_t n_tokens, std::int64_t block) {
   check_block(block);
-  check(n_tokens >= 2, "dataset", "a text of {} tokens has nothing to score: at least 2 are needed",
-        n_tokens);
+  check(n_tokens >= 2, "dataset", "a text of {} has nothing to score: at least 2 are needed",
+        count_of(n_tokens, "token"));
   const std::int64_t predictions = n_tokens - 1;
   const std::int64_t stride = std::max<std::int64_t>(block / 2, 1);
   std::vector<ScoringWindow> windows = {{0, std::min(block, predictions), 0}};

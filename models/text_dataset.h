@@ -11,7 +11,15 @@
 #include <string>
 #include <vector>
 
+#include "tensor/error.h"
+
 namespace minigpt {
+
+// What can be done about it depends on who asked, and is theirs to say.
+class TextTooShort : public Error {
+ public:
+  using Error::Error;
+};
 
 class Generator;
 
@@ -29,9 +37,8 @@ struct Batch {
 class TextDataset {
  public:
   // The first int(N * train_fraction) of the N tokens are for training, the rest for validation (nanoGPT's
-  // split). Throws Error when block < 1, when train_fraction is outside (0, 1], and when the training part
-  // cannot hold one window and its last target, block + 1 tokens: the message gives both lengths and what to
-  // change.
+  // split). Throws Error when block < 1 and when train_fraction is outside (0, 1], and TextTooShort, with both
+  // lengths, when the training part cannot hold one window and its last target, block + 1 tokens.
   TextDataset(std::vector<std::int32_t> tokens, double train_fraction, std::int64_t block);
 
   std::int64_t block() const { return block_; }

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "models/plural.h"
 #include "models/utf8.h"
 #include "tensor/error.h"
 
@@ -48,7 +49,8 @@ std::string read_file(const std::filesystem::path& path, std::string_view op) {
     got = std::fread(bytes.data() + held, 1, kChunk, file.get());
     bytes.resize(held + got);
   }
-  check(std::ferror(file.get()) == 0, op, "{}: reading failed after {} bytes", name, bytes.size());
+  check(std::ferror(file.get()) == 0, op, "{}: reading failed after {}", name,
+        count_of(bytes.size(), "byte"));
   return bytes;
 }
 
@@ -58,7 +60,7 @@ LoadedText decode_text(std::string_view bytes, const std::filesystem::path& path
   LoadedText loaded;
   loaded.path = path.string();
   DecodedText decoded = utf8_decode(bytes, loaded.path);
-  check(!decoded.text.empty(), "text", "{}: is empty; there is nothing to learn from", loaded.path);
+  check(!decoded.text.empty(), "text", "{}: is empty", loaded.path);
   loaded.text = std::move(decoded.text);
   loaded.had_bom = decoded.had_bom;
   if (loaded.had_bom) loaded.notes.push_back(loaded.path + ": a UTF-8 byte-order mark was dropped");

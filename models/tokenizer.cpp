@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "models/plural.h"
 #include "models/strict_json.h"
 #include "models/text_file.h"
 #include "models/utf8.h"
@@ -128,8 +129,8 @@ CharTokenizer CharTokenizer::load(const std::filesystem::path& path) {
 void CharTokenizer::save(const std::filesystem::path& path) const { write_file_atomically(path, to_json()); }
 
 std::int32_t CharTokenizer::document_id() const {
-  check(document_token_, "tokenizer", "this vocabulary of {} characters has no document token",
-        characters_.size());
+  check(document_token_, "tokenizer", "this vocabulary of {} has no document token",
+        count_of(characters_.size(), "character"));
   return static_cast<std::int32_t>(characters_.size());
 }
 
@@ -145,9 +146,9 @@ std::vector<std::int32_t> CharTokenizer::encode(std::u32string_view text, std::s
     if (ids[i] < 0) {
       const std::string shown = is_code_point(text[i]) ? escape(text[i]) : "?";
       fail("tokenizer",
-           "{}: character '{}' ({}) at position {} is not among the {} characters of the vocabulary; "
+           "{}: character '{}' ({}) at position {} is not in the vocabulary of {}; "
            "`minigpt info --model DIR` lists the vocabulary",
-           source, shown, code_point_name(text[i]), i, characters_.size());
+           source, shown, code_point_name(text[i]), i, count_of(characters_.size(), "character"));
     }
   }
   return ids;

@@ -61,7 +61,7 @@ struct TrainConfig {
     v(Field("batch_size", "windows per forward pass").between(1, 65536).also("batch"), batch_size);
     v(Field("micro_batches", "forward passes whose gradients add up to one update").between(1, 65536),
       micro_batches);
-    v(Field("learning_rate", "highest learning rate").between(0, 1e6).also("lr"), learning_rate);
+    v(Field("learning_rate", "highest learning rate").in(above(0, 1e6)).also("lr"), learning_rate);
     v(Field("min_lr", "last learning rate").between(0, 1e6), min_lr);
     v(Field("schedule", "learning rate over time").one_of({"constant", "cosine", "wsd"}), schedule);
     v(Field("warmup_steps", "steps over which the rate rises").between(0, kMany), warmup_steps);

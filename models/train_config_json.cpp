@@ -65,7 +65,7 @@ class Reader {
     value = text;
   }
   void in_range(const Field& field, double value, const Json& json) {
-    if (!(value >= field.low && value <= field.high)) refuse(field, json, field.range());
+    if (!field.limits.contains(value)) refuse(field, json, field.range());
   }
   [[noreturn]] void refuse(const Field& field, const Json& json, std::string_view wanted) {
     fail("config", "{}: {} must be {}, got {}", source_, field.name, wanted, json.dump());

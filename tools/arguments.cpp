@@ -11,24 +11,14 @@
 namespace minigpt::tools {
 namespace {
 
-// Whole numbers in full, also the large ones: 1000000000000000 rather than 1e+15.
-std::string number_text(double value) {
-  const bool whole = std::nearbyint(value) == value && std::fabs(value) < 1e16;
-  return whole ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
-}
-
-// " (1 to 1000)" for messages.
-std::string allowed(double low, double high) {
-  if (!std::isfinite(low)) return "";
-  if (!std::isfinite(high)) return fmt::format(" ({} or more)", number_text(low));
-  return fmt::format(" ({} to {})", number_text(low), number_text(high));
-}
+// " (1 to 1000)", "" for any number.
+std::string in_parentheses(const std::string& text) { return text.empty() ? "" : " (" + text + ")"; }
+std::string allowed(const Interval& limits) { return in_parentheses(limits.text()); }
 
 // The same for help texts, where a limit that nobody meets is left out.
-std::string help_range(const Field& f) {
-  constexpr double kNobodyMeets = 1e12, kSeeds = 9007199254740992.0;
-  if (!f.choices.empty()) return " (" + f.range() + ")";
-  return allowed(f.low, f.high >= kNobodyMeets && f.high < kSeeds ? INFINITY : f.high);
+std::string help_range(Interval limits) {
+  if (limits.high >= kCount && limits.high < kSeed) limits.high = std::numeric_limits<double>::infinity();
+  return allowed(limits);
 }
 
 // "--n-layer (--layers)": under both names, since the message must show the one that was typed.
@@ -58,10 +48,10 @@ std::string show(bool value) { return value ? "true" : "false"; }
 std::string show(const std::string& value) { return value; }
 
 void read(const Field& f, const std::string& text, std::int64_t& value) {
-  value = whole_number(typed_names(f), text, f.low, f.high);
+  value = whole_number(typed_names(f), text, f.limits);
 }
 void read(const Field& f, const std::string& text, double& value) {
-  value = real_number(typed_names(f), text, f.low, f.high);
+  value = real_number(typed_names(f), text, f.limits);
 }
 void read(const Field& f, const std::string& text, bool& value) {
   check(text == "true" || text == "false" || text == "1" || text == "0", "option",
@@ -82,29 +72,35 @@ const char* type_of(const std::string&) { return "NAME"; }
 
 }  // namespace
 
-double real_number(const std::string& option, const std::string& text, double low, double high) {
+double real_number(const std::string& option, const std::string& text, const Interval& limits) {
   const std::optional<double> value = parse(text);
   check(value.has_value() && !std::isnan(*value), "option", "{}: '{}' is not a number{}", option, text,
-        allowed(low, high));
-  check(std::isfinite(*value) && *value >= low && *value <= high, "option", "{}: {} is out of range{}",
-        option, text, allowed(low, high));
+        allowed(limits));
+  check(std::isfinite(*value) && limits.contains(*value), "option", "{}: {} is out of range{}", option, text,
+        allowed(limits));
   return *value + 0.0;  // -0 becomes 0
 }
 
-std::int64_t whole_number(const std::string& option, const std::string& text, double low, double high) {
+std::int64_t whole_number(const std::string& option, const std::string& text, const Interval& limits) {
   const std::optional<double> value = parse(text);
   check(value.has_value() && !std::isnan(*value) && (std::isinf(*value) || std::nearbyint(*value) == *value),
-        "option", "{}: '{}' is not a whole number{}", option, text, allowed(low, high));
+        "option", "{}: '{}' is not a whole number{}", option, text, allowed(limits));
   // A double rounds 2^53 + 1 to 2^53: digits alone are read as what they are.
-  constexpr double kExact = 9007199254740992.0;
   std::int64_t exact = 0;
   const char* first = text.data() + (text[0] == '+' ? 1 : 0);
   const auto [end, error] = std::from_chars(first, text.data() + text.size(), exact);
   const bool digits = error == std::errc() && end == text.data() + text.size();
-  check(*value >= low && *value <= high && std::fabs(*value) <= kExact &&
-            (!digits || exact <= static_cast<std::int64_t>(std::min(high, kExact))),
-        "option", "{}: {} is out of range{}", option, text, allowed(low, high));
+  check(limits.contains(*value) && std::fabs(*value) <= kSeed &&
+            (!digits || exact <= static_cast<std::int64_t>(std::min(limits.high, kSeed))),
+        "option", "{}: {} is out of range{}", option, text, allowed(limits));
   return digits ? exact : static_cast<std::int64_t>(*value);
+}
+
+void add_number_option(CLI::App& app, TextOption& target, const std::string& name,
+                       const std::string& value_name, const std::string& help,
+                       const std::string& default_text, const Interval& limits) {
+  target.limits = limits;
+  add_text_option(app, target, name, value_name, help + help_range(limits), default_text);
 }
 
 void add_text_option(CLI::App& app, TextOption& target, const std::string& name,
@@ -123,7 +119,8 @@ void ConfigOptions::add_to(CLI::App& app, const TrainConfig& defaults) {
     using T = std::decay_t<decltype(value)>;
     Entry entry{field, std::make_unique<std::string>(), nullptr};
     const std::string names = field.option() + (field.alias.empty() ? "" : ",--" + field.alias);
-    const std::string help = field.help + help_range(field);
+    const std::string help =
+        field.help + (field.choices.empty() ? help_range(field.limits) : in_parentheses(field.range()));
     if constexpr (std::is_same_v<T, bool>) {
       // "--bias" alone means true; "--bias false" switches off. The default is written by hand, since CLI11 would
       // hand over a declared one for "--bias" alone.
@@ -156,15 +153,15 @@ bool ConfigOptions::given(const std::string& field) const {
 }
 
 void add_threads_option(CLI::App& app, TextOption& threads) {
-  add_text_option(app, threads, "--threads", "INT", "threads to compute with (1 to 1024)",
-                  std::to_string(default_num_threads()));
+  add_number_option(app, threads, "--threads", "INT", "threads to compute with",
+                    std::to_string(default_num_threads()), between(1, 1024));
 }
 
-void apply_threads(const TextOption& threads) { set_num_threads(static_cast<int>(threads.whole(1, 1024))); }
+void apply_threads(const TextOption& threads) { set_num_threads(static_cast<int>(threads.whole())); }
 
 std::uint64_t seed_or_fresh(const TextOption& seed) {
   if (!seed.given()) return std::random_device()();
-  return static_cast<std::uint64_t>(seed.whole(0, 9007199254740992.0));
+  return static_cast<std::uint64_t>(seed.whole());
 }
 
 }  // namespace minigpt::tools

@@ -10,21 +10,35 @@
 namespace minigpt::tools {
 
 // A whole number; 1e3 counts as 1000. Throws Error "--steps: '2.5' is not a whole number (1 or more)".
-std::int64_t whole_number(const std::string& option, const std::string& text, double low, double high);
-// A finite number in [low, high].
-double real_number(const std::string& option, const std::string& text, double low, double high);
+std::int64_t whole_number(const std::string& option, const std::string& text, const Interval& limits);
+inline std::int64_t whole_number(const std::string& option, const std::string& text, double low,
+                                 double high) {
+  return whole_number(option, text, between(low, high));
+}
+// A finite number within the limits.
+double real_number(const std::string& option, const std::string& text, const Interval& limits);
+
+// Limits for what has none worth telling: larger numbers are refused all the same, before anything overflows.
+inline constexpr double kCount = 1e12, kSeed = 9007199254740992.0;
 
 // An option kept as text until it is read, so that every value goes through the checks above.
 struct TextOption {
   std::string name;  // "--tokens"
   std::string text;
+  Interval limits;  // of a number
   CLI::Option* option = nullptr;
 
   bool given() const { return option && option->count() > 0; }
-  std::int64_t whole(double low, double high) const { return whole_number(name, text, low, high); }
-  double real(double low, double high) const { return real_number(name, text, low, high); }
+  std::int64_t whole() const { return whole_number(name, text, limits); }
+  double real() const { return real_number(name, text, limits); }
+  // With limits that the option was not added with.
+  std::int64_t whole(double low, double high) const { return whole_number(name, text, between(low, high)); }
 };
 
+// Adds an option for a number: "--name VALUE  help (limits) [default]".
+void add_number_option(CLI::App& app, TextOption& target, const std::string& name,
+                       const std::string& value_name, const std::string& help,
+                       const std::string& default_text, const Interval& limits);
 // Adds "--name VALUE  help [default]".
 void add_text_option(CLI::App& app, TextOption& target, const std::string& name,
                      const std::string& value_name, const std::string& help, const std::string& default_text);

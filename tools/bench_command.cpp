@@ -50,16 +50,16 @@ int run_matmul(const MatmulOptions& o) {
   constexpr double kLongest = 1 << 20;
   MatmulBench bench;
   for (const std::string& text : split(o.threads.text, ','))
-    bench.threads.push_back(static_cast<int>(whole_number("--threads", text, 1, 1024)));
+    bench.threads.push_back(static_cast<int>(whole_number("--threads", text, between(1, 1024))));
   const std::vector<std::string> layouts = names_of(o.layouts, {"NN", "NT", "TN"});
   const std::vector<std::string> dtypes = names_of(o.dtype, {"f32", "bf16"});
   for (const std::string& text : split(o.shapes.text, ',')) {
     const std::vector<std::string> sides = split(text, 'x');
     check(sides.size() == 3, "option", "--shapes: '{}' is not of the form MxNxK", text);
     Product p;
-    p.m = whole_number("--shapes", sides[0], 1, kLongest);
-    p.n = whole_number("--shapes", sides[1], 1, kLongest);
-    p.k = whole_number("--shapes", sides[2], 1, kLongest);
+    p.m = whole_number("--shapes", sides[0], between(1, kLongest));
+    p.n = whole_number("--shapes", sides[1], between(1, kLongest));
+    p.k = whole_number("--shapes", sides[2], between(1, kLongest));
     for (const std::int64_t size : {p.m * p.k, p.k * p.n, p.m * p.n})
       check(size <= (std::int64_t{1} << 31), "option",
             "--shapes: {} has a matrix of {} elements, more than 2^31", text, size);
@@ -72,8 +72,8 @@ int run_matmul(const MatmulOptions& o) {
     }
   }
   bench.contenders = names_of(o.libraries, contender_names());
-  bench.rounds = static_cast<int>(o.rounds.whole(1, 1000));
-  bench.slice = 1e-3 * o.slice.real(0.1, 10000);
+  bench.rounds = static_cast<int>(o.rounds.whole());
+  bench.slice = 1e-3 * o.slice.real();
   bench.fastest = o.fastest;
   bench.json = o.json;
   work_begins();
@@ -101,8 +101,9 @@ Command add_matmul(CLI::App& app) {
                   "of NN, NT (the second matrix is stored transposed), TN (the first)", "NN,NT,TN");
   add_text_option(app, o->threads, "--threads", "LIST", "numbers of threads (1 to 1024)", default_threads());
   add_text_option(app, o->dtype, "--dtype", "LIST", "of f32, bf16 (the sums are f32)", "f32");
-  add_text_option(app, o->rounds, "--rounds", "INT", "times that each library has its turn (1 to 1000)", "5");
-  add_text_option(app, o->slice, "--slice", "MS", "milliseconds of a turn (0.1 to 10000)", "40");
+  add_number_option(app, o->rounds, "--rounds", "INT", "times that each library has its turn", "5",
+                    between(1, 1000));
+  add_number_option(app, o->slice, "--slice", "MS", "milliseconds of a turn", "40", between(0.1, 10000));
   add_text_option(app, o->libraries, "--libraries", "LIST", "which to time, if they are found",
                   "minigpt,openblas,blis,mkl,onednn");
   app.add_flag("--fastest", o->fastest,
@@ -132,7 +133,7 @@ struct CommonOptions {
         ->capture_default_str();
   }
   void add_vocabulary(CLI::App& app) {
-    add_text_option(app, vocabulary, "--vocabulary", "INT", "symbols (1 to 1000000)", "65");
+    add_number_option(app, vocabulary, "--vocabulary", "INT", "symbols", "65", between(1, 1000000));
   }
   void add_rest(CLI::App& app) {
     add_text_option(app, dtype, "--dtype", "NAME", "factors of matrix products: " + dtypes_text(), "f32");
@@ -146,7 +147,7 @@ struct CommonOptions {
   }
   TrainConfig config() const {
     TrainConfig c = minigpt::preset(preset);
-    if (!vocabulary.name.empty()) c.model.vocab_size = vocabulary.whole(1, 1e6);
+    if (!vocabulary.name.empty()) c.model.vocab_size = vocabulary.whole();
     return c;
   }
 };
@@ -161,9 +162,9 @@ Command add_ops(CLI::App& app) {
       "Times single operations, forward and with their backward pass, and the cost of recording one.");
   add_text_option(app, o->shape, "--shape", "BxTxC", "batch, context, channels (each 1 to 65536)",
                   "12x64x384");
-  add_text_option(app, o->heads, "--heads", "INT", "attention heads; must divide C (1 to 1024)", "6");
-  add_text_option(app, o->milliseconds, "--slice", "MS", "milliseconds for each figure (0.1 to 10000)",
-                  "100");
+  add_number_option(app, o->heads, "--heads", "INT", "attention heads; must divide C", "6", between(1, 1024));
+  add_number_option(app, o->milliseconds, "--slice", "MS", "milliseconds for each figure", "100",
+                    between(0.1, 10000));
   app.add_option("--only", o->only, "just the operations with this in their name")->type_name("TEXT");
   o->add_vocabulary(app);
   o->add_rest(app);
@@ -171,15 +172,15 @@ Command add_ops(CLI::App& app) {
     OpsBench bench;
     const std::vector<std::string> sides = split(o->shape.text, 'x');
     check(sides.size() == 3, "option", "--shape: '{}' is not of the form BxTxC", o->shape.text);
-    bench.B = whole_number("--shape", sides[0], 1, 65536);
-    bench.T = whole_number("--shape", sides[1], 1, 65536);
-    bench.C = whole_number("--shape", sides[2], 1, 65536);
-    bench.heads = o->heads.whole(1, 1024);
+    bench.B = whole_number("--shape", sides[0], between(1, 65536));
+    bench.T = whole_number("--shape", sides[1], between(1, 65536));
+    bench.C = whole_number("--shape", sides[2], between(1, 65536));
+    bench.heads = o->heads.whole();
     check(bench.C % bench.heads == 0, "option", "--heads: {} does not divide {} channels", bench.heads,
           bench.C);
-    bench.vocabulary = o->vocabulary.whole(1, 1e6);
+    bench.vocabulary = o->vocabulary.whole();
     bench.only = o->only;
-    bench.seconds = 1e-3 * o->milliseconds.real(0.1, 10000);
+    bench.seconds = 1e-3 * o->milliseconds.real();
     bench.json = o->json;
     o->apply();
     work_begins();
@@ -202,8 +203,8 @@ Command add_bench_train(CLI::App& app) {
   o->add_preset(app);
   app.add_option("--data", o->data, "UTF-8 text file; without it, minigpt's own source code")
       ->type_name("FILE");
-  add_text_option(app, o->steps, "--steps", "INT", "steps to time, after 3 that are not (1 to 1000000)",
-                  "20");
+  add_number_option(app, o->steps, "--steps", "INT", "steps to time, after 3 that are not", "20",
+                    between(1, 1000000));
   app.add_flag("--recompute", o->recompute,
                "keep one tensor per block for the backward pass and compute the rest again");
   app.add_flag("--profile", o->profile, "show the time of each operation, forward and backward");
@@ -214,7 +215,7 @@ Command add_bench_train(CLI::App& app) {
     bench.config = o->config();
     bench.dtype = bench.config.dtype = o->dtype.text;
     bench.config.recompute = o->recompute;
-    bench.steps = static_cast<int>(o->steps.whole(1, 1e6));
+    bench.steps = static_cast<int>(o->steps.whole());
     bench.profile = o->profile;
     bench.json = o->json;
     o->apply();
@@ -236,8 +237,8 @@ Command add_bench_sample(CLI::App& app) {
       "Times writing text with random weights: tokens/s within the context, beyond it, and of a prompt.");
   o->add_preset(app);
   add_text_option(app, o->batches, "--batches", "LIST", "texts written at once (each 1 to 65536)", "1,4,16");
-  add_text_option(app, o->milliseconds, "--slice", "MS", "milliseconds for each figure (0.1 to 100000)",
-                  "1000");
+  add_number_option(app, o->milliseconds, "--slice", "MS", "milliseconds for each figure", "1000",
+                    between(0.1, 100000));
   o->add_vocabulary(app);
   o->add_rest(app);
   return [o] {
@@ -246,8 +247,8 @@ Command add_bench_sample(CLI::App& app) {
     bench.model = o->config().model;
     bench.batches.clear();
     for (const std::string& text : split(o->batches.text, ','))
-      bench.batches.push_back(whole_number("--batches", text, 1, 65536));
-    bench.seconds = 1e-3 * o->milliseconds.real(0.1, 100000);
+      bench.batches.push_back(whole_number("--batches", text, between(1, 65536)));
+    bench.seconds = 1e-3 * o->milliseconds.real();
     bench.json = o->json;
     o->apply();
     work_begins();
@@ -286,7 +287,7 @@ Command add_worker(CLI::App& app) {
   app.add_option("--path", o->path);
   add_threads_option(app, o->threads);
   return [o]() -> int {
-    const auto threads = static_cast<int>(o->threads.whole(1, 1024));
+    const auto threads = static_cast<int>(o->threads.whole());
     work_begins();
     serve_benchmark(o->name, o->path, threads);
   };

@@ -162,10 +162,7 @@ int run(int argc, const char* const* argv) {
     return usage_error(unknown_argument(app, innermost(app), left));
   if (const CLI::App* inner = innermost(app))
     if (const std::string text = empty_value(*inner); !text.empty()) return usage_error(text);
-  if (!chosen) {
-    fmt::print(stderr, "{}", app.help());
-    return usage_error("a command is needed");
-  }
+  if (!chosen) return usage_error("a command is needed; see minigpt --help");
   std::optional<Rehearsal> rehearsal;
   if (dry_run) rehearsal.emplace();
   try {
@@ -176,8 +173,16 @@ int run(int argc, const char* const* argv) {
   }
 }
 
+// The library's messages begin with the operation, "[write_file] ...". That helps whoever called it, but not the user of a
+// command, who has not called anything of that name; words such as "[text]" stay.
+std::string_view without_function(std::string_view text) {
+  const std::size_t end = text.find("] ");
+  if (!text.starts_with('[') || end == text.npos || text.substr(0, end).find('_') == text.npos) return text;
+  return text.substr(end + 2);
+}
+
 int report(const char* text, int code) {
-  fmt::print(stderr, "minigpt: {}\n", text);
+  fmt::print(stderr, "minigpt: {}\n", without_function(text));
   return code;
 }
 

@@ -5,11 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "models/evaluate.h"
-#include "models/model_folder.h"
-#include "models/text_file.h"
+#include "models/plural.h"
 #include "models/train_data.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"
+#include "tools/inputs.h"
 
 namespace minigpt::tools {
 namespace {
@@ -33,17 +33,16 @@ TextScore score(const LoadedModel& loaded, std::u32string_view text, const std::
 
 int run(const Options& o) {
   apply_threads(o.threads);
-  Generator unused;
-  const LoadedModel loaded = load_model(o.model, unused);
-  for (const std::string& warning : loaded.warnings) fmt::print(stderr, "warning: {}\n", warning);
-  const LoadedText text = load_text(o.data);
-  for (const std::string& note : text.notes) fmt::print(stderr, "note: {}\n", note);
+  Remarks remarks;
+  const LoadedModel loaded = read_model(o.model, Weights::finite, remarks);
+  const LoadedText text = read_text(o.data, remarks);
   check(text.text.size() >= 2, "eval", "{}: needs at least 2 characters, found {}", o.data, text.text.size());
   work_begins();
   const TextScore result = score(loaded, text.text, o.data);
   if (!std::isfinite(result.loss()))
     throw RunError(
-        fmt::format("[eval] the loss is {}: the model holds values that are not finite", result.loss()));
+        fmt::format("[eval] the loss is {}: the model's numbers have become too large", result.loss()));
+  remarks.print();
   if (o.json) {
     nlohmann::ordered_json line;
     line["loss"] = result.loss();
@@ -52,10 +51,8 @@ int run(const Options& o) {
     line["characters"] = result.count;
     fmt::print("{}\n", line.dump());
   } else {
-    fmt::print(
-        "loss {:.4f} nats per character, {:.4f} bits per character, perplexity {:.3f} ({} characters "
-        "scored)\n",
-        result.loss(), result.bits(), result.perplexity(), result.count);
+    fmt::print("loss {:.4f} nats per character, {:.4f} bits per character, perplexity {:.3f} ({} scored)\n",
+               result.loss(), result.bits(), result.perplexity(), count_of(result.count, "character"));
   }
   return 0;
 }

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/gradcheck.h"
-#include "models/model_folder.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"
+#include "tools/inputs.h"
 
 namespace minigpt::tools {
 namespace {
@@ -39,9 +39,11 @@ Tensor random_tokens(const Shape& shape, std::int64_t vocab, Generator& rng) {
 
 int run(const Options& o) {
   apply_threads(o.threads);
-  Generator rng(static_cast<std::uint64_t>(o.seed.whole(0, 1e15)));
-  std::unique_ptr<Gpt> model =
-      o.model == "tiny" ? std::make_unique<Gpt>(tiny(), rng) : load_model(o.model, rng).model;
+  Generator rng(static_cast<std::uint64_t>(o.seed.whole()));
+  Remarks remarks;
+  std::unique_ptr<Gpt> model = o.model == "tiny" ? std::make_unique<Gpt>(tiny(), rng)
+                                                 : read_model(o.model, rng, Weights::finite, remarks).model;
+  remarks.print();
   convert_parameters(*model, DType::f64);
   const std::int64_t width = std::min<std::int64_t>(model->config.block_size, 16);
   const Tensor inputs = random_tokens({2, width}, model->config.vocab_size, rng);
@@ -49,7 +51,7 @@ int run(const Options& o) {
   const GradcheckFunction loss = [&](const std::vector<Variable>&) { return model->loss(inputs, targets); };
 
   GradcheckOptions options;
-  options.max_elements_per_input = o.elements.whole(0, 1e12);
+  options.max_elements_per_input = o.elements.whole();
   if (o.model != "tiny" && !o.elements.given()) options.max_elements_per_input = 20;
   work_begins();
   bool ok = true;
@@ -86,9 +88,10 @@ Command add_gradcheck(CLI::App& app) {
   app.add_option("--model", o->model, "'tiny' (2 layers, all elements) or a model folder")
       ->type_name("DIR")
       ->default_str("tiny");
-  add_text_option(app, o->elements, "--elements", "INT",
-                  "elements to check per parameter, 0 for all; 20 for a model folder", "0");
-  add_text_option(app, o->seed, "--seed", "INT", "start of the random stream", "1337");
+  add_number_option(app, o->elements, "--elements", "INT",
+                    "elements to check per parameter, 0 for all; 20 for a model folder", "0",
+                    between(0, kCount));
+  add_number_option(app, o->seed, "--seed", "INT", "start of the random stream", "1337", between(0, kSeed));
   app.add_flag("--json", o->json, "print one JSON object");
   add_threads_option(app, o->threads);
   return [o] { return run(*o); };

@@ -8,14 +8,13 @@
 #include <cerrno>
 #include <cstring>
 
-#include "models/model_folder.h"
-#include "models/text_file.h"
 #include "models/train_data.h"
 #include "models/training_graph.h"
 #include "nn/files.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"
 #include "tools/graph_format.h"
+#include "tools/inputs.h"
 
 extern char** environ;
 
@@ -25,14 +24,14 @@ namespace {
 struct Options {
   std::string model, data, out, format = "text";
   TextOption batch, depth, threads;
-  bool unfold = false, parameters = false;
+  bool unfold = false, parameters = false, json = false;
+  CLI::Option* format_option = nullptr;
 };
 
 // A batch from the text, or, for the shapes alone, the symbols in turn.
-TokenBatch batch_for(const Options& o, const LoadedModel& loaded) {
+TokenBatch batch_for(const Options& o, const LoadedModel& loaded, Remarks& remarks) {
   if (!o.data.empty()) {
-    const LoadedText text = load_text(o.data);
-    for (const std::string& note : text.notes) fmt::print(stderr, "note: {}\n", note);
+    const LoadedText text = read_text(o.data, remarks);
     Generator rng(static_cast<std::uint64_t>(loaded.config.seed));
     return TrainData(loaded.config, loaded.tokenizer, text.text, o.data).train_batch(0, rng);
   }
@@ -90,28 +89,36 @@ void put(const std::string& text, const std::string& out) {
 
 int run(const Options& o) {
   apply_threads(o.threads);
+  if (o.json && o.format_option->count() > 0 && o.format != "json")
+    throw Error(fmt::format("--json and --format {} exclude each other", o.format));
+  const std::string format = o.json ? "json" : o.format;
   const std::vector<std::string> formats = {"text", "dot", "svg", "json"};
-  if (std::find(formats.begin(), formats.end(), o.format) == formats.end()) {
-    const std::string near = nearest_name(o.format, formats);
-    throw Error(fmt::format("--format: '{}' is not one of text | dot | svg | json{}", o.format,
+  if (std::find(formats.begin(), formats.end(), format) == formats.end()) {
+    const std::string near = nearest_name(format, formats);
+    throw Error(fmt::format("--format: '{}' is not one of text | dot | svg | json{}", format,
                             near.empty() ? "" : "; did you mean " + near + "?"));
   }
-  const auto depth = static_cast<int>(o.depth.whole(0, 1000));
+  const auto depth = static_cast<int>(o.depth.whole());
   if (o.unfold && o.depth.given()) throw Error("--unfold and --depth exclude each other");
-  Generator unused;
-  LoadedModel loaded = load_model(o.model, unused);
-  for (const std::string& warning : loaded.warnings) fmt::print(stderr, "warning: {}\n", warning);
-  if (o.batch.given()) loaded.config.batch_size = o.batch.whole(1, 65536);
-  const TokenBatch batch = batch_for(o, loaded);
+  if (o.unfold && o.parameters) throw Error("--unfold shows parameters anyway: leave out --parameters");
+  Remarks remarks;
+  LoadedModel loaded = read_model(o.model, Weights::any, remarks);
+  if (o.batch.given()) {
+    check(!loaded.config.documents || o.data.empty(), "graph",
+          "--batch has no effect: this model learns one document a step");
+    loaded.config.batch_size = o.batch.whole();
+  }
+  const TokenBatch batch = batch_for(o, loaded, remarks);
+  remarks.print();
   work_begins();
   const TrainingGraph step =
       graph_of_step(*loaded.model, loaded.config, batch.inputs, batch.targets, !o.data.empty());
   const Graph graph = o.unfold ? step.graph : fold_by_module(step.graph, depth, o.parameters);
-  if (o.format == "svg") {
+  if (format == "svg") {
     draw(graph_dot(graph), o.out);
-  } else if (o.format == "dot") {
+  } else if (format == "dot") {
     put(graph_dot(graph), o.out);
-  } else if (o.format == "json") {
+  } else if (format == "json") {
     nlohmann::ordered_json json = {{"folded", !o.unfold}};
     json["loss"] = o.data.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(step.loss);
     json.update(graph_json(graph));
@@ -135,15 +142,16 @@ Command add_graph(CLI::App& app) {
                  "UTF-8 text file for the step; without one, only the forward pass is made, on symbols "
                  "in turn")
       ->type_name("FILE");
-  app.add_option("--format", o->format,
-                 "text, dot (for Graphviz), svg (through Graphviz's dot) or json [text]")
-      ->type_name("NAME");
+  o->format_option = app.add_option("--format", o->format,
+                                    "text, dot (for Graphviz), svg (through Graphviz's dot) or json [text]")
+                         ->type_name("NAME");
+  app.add_flag("--json", o->json, "the same as --format json");
   app.add_flag("--unfold", o->unfold, "every operation and parameter, not one node per module");
   app.add_flag("--parameters", o->parameters, "show parameters in the folded graph too");
-  add_text_option(app, o->depth, "--depth", "INT",
-                  "fold modules below this many parts of a path together (3: transformer.h.0), 0 for none",
-                  "0");
-  add_text_option(app, o->batch, "--batch", "INT", "windows in the step", "as trained");
+  add_number_option(app, o->depth, "--depth", "INT",
+                    "fold modules below this many parts of a path together (3: transformer.h.0), 0 for none",
+                    "0", between(0, 1000));
+  add_number_option(app, o->batch, "--batch", "INT", "windows in the step", "as trained", between(1, 65536));
   app.add_option("--out", o->out, "write to this file, not to standard output")->type_name("FILE");
   add_threads_option(app, o->threads);
   return [o] { return run(*o); };

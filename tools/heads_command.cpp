@@ -7,10 +7,10 @@
 
 #include "models/evaluate.h"
 #include "models/head_analysis.h"
-#include "models/model_folder.h"
-#include "models/text_file.h"
+#include "models/plural.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"
+#include "tools/inputs.h"
 
 namespace minigpt::tools {
 namespace {
@@ -46,8 +46,8 @@ Material documents(const LoadedModel& loaded, std::u32string_view text, const st
 Material material(const LoadedModel& loaded, std::u32string_view text, const std::string& source) {
   if (loaded.config.documents) return documents(loaded, text, source);
   const auto block = static_cast<std::size_t>(loaded.config.model.block_size);
-  check(text.size() > block, "heads", "{}: {} characters, but the model's context is {}: needs at least {}",
-        source, text.size(), block, block + 1);
+  check(text.size() > block, "heads", "{}: {}, but the model's context is {}: needs at least {}", source,
+        count_of(text.size(), "character"), block, block + 1);
   Material m{{}, loaded.tokenizer.encode(text, source), text.size()};
   for (std::size_t at = 0; at + block <= m.tokens.size() && block >= 2; at += block)
     m.windows.emplace_back(m.tokens.begin() + static_cast<std::ptrdiff_t>(at),
@@ -63,7 +63,7 @@ double loss_on(const Gpt& model, const LoadedModel& loaded, const Material& m) {
                                : score_text(model, m.tokens))
           .loss();
   if (!std::isfinite(loss))
-    throw RunError(fmt::format("[heads] the loss is {}: the model holds values that are not finite", loss));
+    throw RunError(fmt::format("[heads] the loss is {}: the model's numbers have become too large", loss));
   return loss;
 }
 
@@ -114,8 +114,8 @@ std::string cell(const Score& s, int digits) {
 
 void print_table(const std::vector<HeadReport>& reports, const Material& m, double loss,
                  const GptConfig& config) {
-  fmt::print("{} characters in {} windows; loss {:.4f} nats per character\n", m.characters, m.windows.size(),
-             loss);
+  fmt::print("{} in {}; loss {:.4f} nats per character\n", count_of(m.characters, "character"),
+             count_of(m.windows.size(), "window"), loss);
   fmt::print("{:>4} {:>6} {:>8} {:>5} {:>8}", "rank", "head", "rise", "prev", "best");
   for (const Column& c : kColumns)
     fmt::print(" {:>{}}", c.name, std::max<std::size_t>(6, std::string_view(c.name).size()));
@@ -150,14 +150,15 @@ void print_table(const std::vector<HeadReport>& reports, const Material& m, doub
 
 int run(const Options& o) {
   apply_threads(o.threads);
-  const auto most = static_cast<std::size_t>(o.characters.whole(2, 1e12));
-  const std::int64_t top_k = o.top_k.whole(1, 65536);
-  Generator unused;
-  const LoadedModel loaded = load_model(o.model, unused);
-  for (const std::string& warning : loaded.warnings) fmt::print(stderr, "warning: {}\n", warning);
-  const LoadedText text = load_text(o.text);
-  for (const std::string& note : text.notes) fmt::print(stderr, "note: {}\n", note);
+  const auto most = static_cast<std::size_t>(o.characters.whole());
+  const std::int64_t top_k = o.top_k.whole();
+  Remarks remarks;
+  if (o.by_layer && o.no_ablation)
+    remarks.note("--by-layer has no effect: without measured losses, heads are in that order anyway");
+  const LoadedModel loaded = read_model(o.model, Weights::finite, remarks);
+  const LoadedText text = read_text(o.text, remarks);
   const Material m = material(loaded, std::u32string_view(text.text).substr(0, most), o.text);
+  remarks.print();
   work_begins();
 
   HeadAnalysisOptions options;
@@ -191,10 +192,10 @@ Command add_heads(CLI::App& app) {
   app.add_option("--text,--data", o->text, "UTF-8 text file, best one that the model was not trained on")
       ->type_name("FILE")
       ->required();
-  add_text_option(app, o->characters, "--characters", "INT",
-                  "look at this many characters from the start of the text", "16384");
-  add_text_option(app, o->top_k, "--top-k", "INT", "how many of the heaviest weights count for sparse heads",
-                  "4");
+  add_number_option(app, o->characters, "--characters", "INT",
+                    "look at this many characters from the start of the text", "16384", between(2, kCount));
+  add_number_option(app, o->top_k, "--top-k", "INT",
+                    "how many of the heaviest weights count for sparse heads", "4", between(1, 65536));
   app.add_flag("--no-ablation", o->no_ablation, "do not switch heads off: faster");
   app.add_flag("--by-layer", o->by_layer, "in the order of layers and heads, not by what they are worth");
   app.add_flag("--json", o->json, "print one JSON object");

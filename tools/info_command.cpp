@@ -4,13 +4,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include "models/model_folder.h"
+#include "models/plural.h"
 #include "models/utf8.h"
 #include "tensor/cpu.h"
 #include "tensor/dispatch.h"
 #include "tensor/parallel.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"
+#include "tools/inputs.h"
 
 namespace minigpt::tools {
 namespace {
@@ -61,9 +62,9 @@ std::string listed(const CharTokenizer& tokenizer, std::int32_t id) {
 }
 
 int about_model(const Options& o) {
-  Generator unused;
-  LoadedModel loaded = load_model(o.model, unused);
-  for (const std::string& warning : loaded.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  Remarks remarks;
+  LoadedModel loaded = read_model(o.model, Weights::any, remarks);
+  remarks.print();
   work_begins();
   const std::vector<NamedParameter> parameters = loaded.model->parameters();
   if (o.json) {
@@ -80,8 +81,8 @@ int about_model(const Options& o) {
     return 0;
   }
   const GptConfig& c = loaded.config.model;
-  fmt::print("layers {}, heads {}, channels {}, context {}: {} parameters\n", c.n_layer, c.n_head, c.n_embd,
-             c.block_size, parameter_count(parameters));
+  fmt::print("layers {}, heads {}, channels {}, context {}: {}\n", c.n_layer, c.n_head, c.n_embd,
+             c.block_size, count_of(parameter_count(parameters), "parameter"));
   for (const NamedParameter& p : parameters) {
     std::string also;
     for (const std::string& alias : p.aliases) also += " = " + alias;

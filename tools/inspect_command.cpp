@@ -7,7 +7,6 @@
 
 #include "autograd/profile.h"
 #include "models/evaluate.h"
-#include "models/text_file.h"
 #include "models/utf8.h"
 #include "nn/files.h"
 #include "tensor/dispatch.h"
@@ -17,6 +16,7 @@
 #include "tools/bench/memory_use.h"
 #include "tools/bench/peak.h"
 #include "tools/commands.h"
+#include "tools/inputs.h"
 #include "tools/report/page.h"
 
 namespace minigpt::tools {
@@ -42,17 +42,15 @@ double attention_megabytes(const GptConfig& c, double characters) {
 
 // The tokens that are looked at: block_size, as far as their attention weights fit into a page, and one more that is only
 // predicted.
-Tokens window_of(const LoadedModel& loaded, const TrainData& data, const std::string& text,
-                 double megabytes) {
+Tokens window_of(const LoadedModel& loaded, const TrainData& data, const std::string& text, double megabytes,
+                 Remarks& remarks) {
   const auto context = loaded.config.model.block_size;
   std::int64_t shown = context;
   while (shown > 1 && attention_megabytes(loaded.config.model, static_cast<double>(shown)) > megabytes)
     --shown;
   if (shown < context)
-    fmt::print(
-        stderr,
-        "note: attention on {} characters would fill {:.3g} MB: {} are shown; --attention-mb allows more\n",
-        context, attention_megabytes(loaded.config.model, static_cast<double>(context)), shown);
+    remarks.note("attention on {} characters would fill {:.3g} MB: {} are shown; --attention-mb allows more",
+                 context, attention_megabytes(loaded.config.model, static_cast<double>(context)), shown);
   const auto most = static_cast<std::size_t>(shown) + 1;
   const bool documents = loaded.config.documents;
   Tokens tokens;
@@ -61,8 +59,8 @@ Tokens window_of(const LoadedModel& loaded, const TrainData& data, const std::st
     if (documents) tokens.insert(tokens.begin(), loaded.tokenizer.document_id());
     check(tokens.size() >= 2, "inspect", "--text: needs at least 2 characters");
     if (tokens.size() > most)
-      fmt::print(stderr, "note: the model's context is {}: {} of the {} characters of --text are shown\n",
-                 context, most, tokens.size());
+      remarks.note("the model's context is {}: {} of the {} characters of --text are shown", context, most,
+                   tokens.size());
   } else {
     const std::span<const std::int32_t> all =
         data.tokens(data.has_validation() ? Split::kValidation : Split::kTrain);
@@ -151,13 +149,12 @@ Json cost_json(const LoadedModel& loaded, const TokenBatch& batch) {
 }
 
 Json inspect(const Options& o) {
-  Generator unused;
-  const LoadedModel loaded = load_model(o.model, unused);
-  for (const std::string& warning : loaded.warnings) fmt::print(stderr, "warning: {}\n", warning);
-  const LoadedText text = load_text(o.data);
-  for (const std::string& note : text.notes) fmt::print(stderr, "note: {}\n", note);
+  Remarks remarks;
+  const LoadedModel loaded = read_model(o.model, Weights::any, remarks);
+  const LoadedText text = read_text(o.data, remarks);
   const TrainData data(loaded.config, loaded.tokenizer, text.text, o.data);
-  const Tokens window = window_of(loaded, data, o.text, o.attention_mb.real(1e-6, 1e4));
+  const Tokens window = window_of(loaded, data, o.text, o.attention_mb.real(), remarks);
+  remarks.print();
   const std::span<const std::int32_t> inputs(window.data(), window.size() - 1);
   const Gpt& model = *loaded.model;
 
@@ -190,10 +187,17 @@ Json inspect(const Options& o) {
 
 int run(const Options& o) {
   check(o.json || !o.out.empty(), "inspect", "needs --out FILE for the page, or --json");
-  if (!o.out.empty())  // before minutes of work
+  if (!o.out.empty()) {  // before minutes of work
     check(has_report_page(), "inspect",
           "--out: this minigpt was built without the page (no npm, or MINIGPT_REPORT=OFF); --json prints the "
           "same data");
+    const std::filesystem::path file(o.out), folder = file.has_parent_path() ? file.parent_path() : ".";
+    std::error_code ignored;
+    check(std::filesystem::is_directory(folder, ignored), "inspect", "--out: {} is not a folder",
+          folder.string());
+    check(!std::filesystem::is_directory(file, ignored), "inspect", "--out: {} is a folder", o.out);
+    check_writable_directory(folder);
+  }
   apply_threads(o.threads);
   const Json inspection = inspect(o);
   if (!o.out.empty()) {
@@ -225,9 +229,10 @@ Command add_inspect(CLI::App& app) {
   app.add_flag("--ablation", o->ablation, "measure the loss without each head: takes longer");
   app.add_flag("--saliency", o->saliency,
                "what each single character's loss hangs on, even where that takes long");
-  add_text_option(app, o->attention_mb, "--attention-mb", "NUMBER",
-                  "most megabytes of attention weights; of a longer context, the first characters are shown",
-                  "32");
+  add_number_option(
+      app, o->attention_mb, "--attention-mb", "NUMBER",
+      "most megabytes of attention weights; of a longer context, the first characters are shown", "32",
+      between(1e-6, 1e4));
   add_threads_option(app, o->threads);
   return [o] { return run(*o); };
 }

@@ -11,6 +11,7 @@
 #include "tools/arguments.h"
 #include "tools/builtin_text.h"
 #include "tools/commands.h"
+#include "tools/inputs.h"
 #include "tools/lessons/lesson.h"
 #include "tools/lessons/text_layout.h"
 
@@ -70,11 +71,17 @@ int run(const Options& o) {
   options.colour = colour_wanted(o.colour);
   options.figures = o.figures;
   options.model = o.model;
-  const std::string own_text = o.text.empty() ? "" : read_file(o.text, "lesson");
-  options.text = o.text.empty() ? builtin_text() : std::string_view(own_text);
   if (o.seed.given()) options.seed = seed_or_fresh(o.seed);
+  apply_threads(o.threads);
   check(!o.json || o.name.empty(), "lesson", "--json is for the list of lessons, without a name");
   if (o.name.empty()) {
+    for (const auto& [given, option] : {std::pair{o.answers, "--answers"},
+                                        {o.seed.given(), "--seed"},
+                                        {!o.figures.empty(), "--figures"},
+                                        {!o.model.empty(), "--model"},
+                                        {!o.text.empty(), "--text"},
+                                        {o.threads.given(), "--threads"}})
+      check(!given, "lesson", "{} needs the name of a lesson; minigpt lesson lists them", option);
     work_begins();
     if (o.json)
       list_json();
@@ -91,12 +98,29 @@ int run(const Options& o) {
     check(std::filesystem::is_directory(o.figures, error), "figures",
           "{}: is not a folder and cannot be made one", o.figures);
   }
-  apply_threads(o.threads);
+  // Refused now, also by a lesson that makes no use of them.
+  Remarks remarks;
+  if (!o.model.empty()) read_model(o.model, Weights::finite, remarks);
+  if (!o.text.empty()) read_text(o.text, remarks);
+  const std::string own_text = o.text.empty() ? "" : read_file(o.text, "lesson");
+  options.text = o.text.empty() ? builtin_text() : std::string_view(own_text);
+  options.own_text = !o.text.empty();
   lessons::Page page(options);
   lesson.run(page);
+  page.release();
+  if (!page.own_seeds().empty())
+    page.say({"Random numbers: seed {}; others with --seed N.", "随机数：种子 {}；用 --seed N 可以换。"},
+             fmt::format("{}", fmt::join(page.own_seeds(), ", ")));
   if (page.exercises() > 0 && !o.answers)
     page.say({"The answers: minigpt lesson {} --answers", "答案：minigpt lesson {} --lang zh --answers"},
-             o.name);
+             lesson.name);
+  const lessons::Page::Used& used = page.used();
+  for (const auto& [idle, option] : {std::pair{o.seed.given() && !used.seed, "--seed"},
+                                     {!o.model.empty() && !used.model, "--model"},
+                                     {!o.text.empty() && !used.text, "--text"},
+                                     {!o.figures.empty() && !used.figures, "--figures"}})
+    if (idle) remarks.note("{} has no effect on this lesson", option);
+  remarks.print();
   return 0;
 }
 
@@ -108,8 +132,9 @@ Command add_lesson(CLI::App& app) {
       "Explains one idea with its numbers, from a scalar's gradient to a trained GPT. Without a name, lists "
       "the lessons in "
       "reading order.");
-  app.add_option("name", o->name, "the lesson; see the list")->type_name("NAME");
-  add_text_option(app, o->seed, "--seed", "INT", "for random numbers, in place of the lesson's own", "");
+  app.add_option("name", o->name, "the lesson, or its number in the list")->type_name("NAME");
+  add_number_option(app, o->seed, "--seed", "INT", "for random numbers, in place of the lesson's own", "",
+                    between(0, kSeed));
   app.add_option("--lang", o->language, "en or zh")->type_name("NAME")->capture_default_str();
   app.add_flag("--answers", o->answers, "print the answers to the exercises");
   app.add_flag("--json", o->json, "print the list of lessons, one JSON object a line: name, en, zh");

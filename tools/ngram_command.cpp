@@ -5,11 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include "models/ngram.h"
+#include "models/plural.h"
 #include "models/text_dataset.h"
-#include "models/text_file.h"
 #include "models/tokenizer.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"
+#include "tools/inputs.h"
 
 namespace minigpt::tools {
 namespace {
@@ -34,7 +35,7 @@ void print_json(const NgramLadder& ladder) {
 }
 
 void print_table(const NgramLadder& ladder) {
-  fmt::print("loss on the validation part ({} characters), nats per character\n", ladder.scored);
+  fmt::print("loss on the validation part ({}), nats per character\n", count_of(ladder.scored, "character"));
   fmt::print("  {:<22}{:>8.4f}\n", "guessing evenly", ladder.uniform);
   fmt::print("  {:<22}{:>8}  {:>10}  {:>12}\n", "", "additive", "(constant)", "Witten-Bell");
   for (const NgramLadder::Row& row : ladder.rows)
@@ -43,15 +44,20 @@ void print_table(const NgramLadder& ladder) {
 }
 
 int run(const Options& o) {
-  const LoadedText text = load_text(o.data);
-  for (const std::string& note : text.notes) fmt::print(stderr, "note: {}\n", note);
+  Remarks remarks;
+  const LoadedText text = read_text(o.data, remarks);
   const CharTokenizer tokenizer = CharTokenizer::from_text(text.text);
-  const TextDataset data(tokenizer.encode(text.text, o.data), o.train_fraction.real(1e-6, 1), 1);
-  check(data.has_validation(), "ngram", "{}", data.validation_note());
-  const auto order = static_cast<int>(o.order.whole(1, kMaxNgramOrder));
+  const double fraction = o.train_fraction.real();
+  // Counting needs a pair to count, and a pair to test on.
+  const auto train = static_cast<std::size_t>(static_cast<double>(text.text.size()) * fraction);
+  check(train >= 2 && text.text.size() - train >= 2, "ngram",
+        "{}: {}, of which {} are to count in and {} to test on (--train-fraction {}): each part needs 2",
+        o.data, count_of(text.text.size(), "character"), train, text.text.size() - train, fraction);
+  const TextDataset data(tokenizer.encode(text.text, o.data), fraction, 1);
+  remarks.print();
   work_begins();
   const NgramLadder ladder = ngram_ladder(data.tokens(Split::kTrain), data.tokens(Split::kValidation),
-                                          tokenizer.vocab_size(), order);
+                                          tokenizer.vocab_size(), static_cast<int>(o.order.whole()));
   if (o.json)
     print_json(ladder);
   else
@@ -66,9 +72,9 @@ Command add_ngram(CLI::App& app) {
   app.description(
       "Scores a text with counting models (n-grams), the marks that a trained model has to beat.");
   app.add_option("--data", o->data, "UTF-8 text file")->type_name("FILE")->required();
-  add_text_option(app, o->train_fraction, "--train-fraction", "NUMBER",
-                  "share of the text, from its start, to count in", "0.9");
-  add_text_option(app, o->order, "--order", "INT", "longest n-gram", "5");
+  add_number_option(app, o->train_fraction, "--train-fraction", "NUMBER",
+                    "share of the text, from its start, to count in", "0.9", between(1e-6, 1));
+  add_number_option(app, o->order, "--order", "INT", "longest n-gram", "5", between(1, kMaxNgramOrder));
   app.add_flag("--json", o->json, "print one JSON object");
   return [o] { return run(*o); };
 }

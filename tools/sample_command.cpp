@@ -7,11 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "models/model_folder.h"
 #include "models/sampler.h"
-#include "models/text_file.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"
+#include "tools/inputs.h"
 #include "tools/sample_output.h"
 
 namespace minigpt::tools {
@@ -29,9 +28,9 @@ struct Options {
 
 SampleOptions sample_options(const Options& o) {
   SampleOptions options;
-  options.temperature = o.temperature.real(0, 1e9);
-  options.top_k = o.top_k.whole(0, 1e9);
-  options.top_p = o.top_p.real(0, 1);
+  options.temperature = o.temperature.real();
+  options.top_k = o.top_k.whole();
+  options.top_p = o.top_p.real();
   check(o.window == "exact" || o.window == "chunk", "sample", "--window must be exact or chunk, got '{}'",
         o.window);
   options.window = o.window == "chunk" ? FullWindow::chunk : FullWindow::exact;
@@ -116,37 +115,43 @@ void write_together(GptDecoder& decoder, const CharTokenizer& tokenizer,
                        return more;
                      }});
   }
-  generate(decoder, texts, o.tokens.whole(0, 1e12), sample_options(o));
+  generate(decoder, texts, o.tokens.whole(), sample_options(o));
   for (std::size_t i = 0; i < prompts.size(); ++i) end(i);
 }
 
 int run(const Options& o) {
   apply_threads(o.threads);
   const SampleOptions options = sample_options(o);
-  o.tokens.whole(0, 1e12);
-  const auto samples = static_cast<std::size_t>(o.samples.whole(1, 1e9));
+  o.tokens.whole();
+  const auto samples = static_cast<std::size_t>(o.samples.whole());
   check(o.dtype == "f32" || o.dtype == "bf16", "sample", "--dtype must be f32 or bf16, got '{}'", o.dtype);
   const std::vector<std::string> given = read_prompts(o);
   const std::uint64_t seed = seed_or_fresh(o.seed);
-  Generator overwritten(0);  // of weights that are replaced by the stored ones
-  const LoadedModel loaded = load_model(o.model, overwritten);
-  for (const std::string& warning : loaded.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  Remarks remarks;
+  if (options.temperature == 0) {  // nothing is drawn
+    for (const TextOption* idle : {&o.top_k, &o.top_p, &o.seed})
+      if (idle->given())
+        remarks.note("{} has no effect: --temperature 0 takes the likeliest character", idle->name);
+    if (samples > 1) remarks.note("--samples: with --temperature 0, all texts of a prompt are the same");
+  }
+  const LoadedModel loaded = read_model(o.model, Weights::finite, remarks);
   if (o.dtype == "bf16") round_matrices(*loaded.model);
 
   std::vector<Prompt> prompts;
   for (const std::string& text : given) prompts.push_back(encode(loaded.tokenizer, text));
 
+  for (const Prompt& prompt : prompts)
+    if (const auto length = static_cast<std::int64_t>(prompt.tokens.size());
+        length > loaded.config.model.block_size)
+      remarks.note("the model sees the last {} of {} prompt characters", loaded.config.model.block_size,
+                   length);
+  remarks.print();
   work_begins();
   // The header goes to standard error, so that standard output holds the text and nothing else.
   fmt::print(stderr, "seed {}, temperature {}", seed, options.temperature);
   if (prompts[0].from_start)
     fmt::print(stderr, ", starting from {}", loaded.tokenizer.label(prompts[0].tokens[0]));
   fmt::print(stderr, "\n");
-  for (const Prompt& prompt : prompts)
-    if (const auto length = static_cast<std::int64_t>(prompt.tokens.size());
-        length > loaded.config.model.block_size)
-      fmt::print(stderr, "note: the model sees the last {} of {} prompt characters\n",
-                 loaded.config.model.block_size, length);
 
   GptDecoder decoder(*loaded.model, o.dtype == "bf16" ? DType::bf16 : DType::f32);
   const std::size_t texts =
@@ -180,18 +185,20 @@ Command add_sample(CLI::App& app) {
   app.add_option("--prompts-file", o->prompts_file,
                  "file with one text to continue a line, - for standard input")
       ->type_name("FILE");
-  add_text_option(app, o->tokens, "--tokens", "INT", "characters to generate", "500");
-  add_text_option(app, o->samples, "--samples", "INT", "texts to generate from each prompt", "1");
-  add_text_option(app, o->temperature, "--temperature", "NUMBER",
-                  "0 takes the likeliest character, 1 samples as learned", "0.8");
-  add_text_option(app, o->top_k, "--top-k", "INT", "choose among the k likeliest characters, 0 for all", "0");
-  add_text_option(app, o->top_p, "--top-p", "NUMBER",
-                  "choose among the likeliest that reach this probability", "1");
-  add_text_option(
+  add_number_option(app, o->tokens, "--tokens", "INT", "characters to generate", "500", between(0, kCount));
+  add_number_option(app, o->samples, "--samples", "INT", "texts to generate from each prompt", "1",
+                    between(1, 1e9));
+  add_number_option(app, o->temperature, "--temperature", "NUMBER",
+                    "0 takes the likeliest character, 1 samples as learned", "0.8", between(0, 1e9));
+  add_number_option(app, o->top_k, "--top-k", "INT", "choose among the k likeliest characters, 0 for all",
+                    "0", between(0, 1e9));
+  add_number_option(app, o->top_p, "--top-p", "NUMBER",
+                    "choose among the likeliest that reach this probability", "1", above(0, 1));
+  add_number_option(
       app, o->seed, "--seed", "INT",
       "start of the random stream; printed if not given. Of several texts, the next draws from the stream "
       "of seed + 1, and so on: each is what its seed gives alone",
-      "");
+      "", between(0, kSeed));
   app.add_option("--window", o->window,
                  "when the context is full: exact computes the whole window anew for every character; chunk "
                  "keeps the "

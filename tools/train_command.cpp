@@ -7,6 +7,7 @@
 #include "models/evaluate.h"
 #include "models/event_file.h"
 #include "models/ngram.h"
+#include "models/plural.h"
 #include "models/run_logs.h"
 #include "models/text_file.h"
 #include "models/watch.h"
@@ -46,16 +47,16 @@ void print_ladder(const NgramLadder& ladder) {
 
 void print_start(const TrainSetup& setup, Trainer& trainer, const TrainData& data) {
   const TrainConfig& c = setup.config;
-  fmt::print("text: {}, {} characters to train on, {} for validation, vocabulary {}\n", setup.data_name,
-             data.tokens(Split::kTrain).size(), data.tokens(Split::kValidation).size(),
+  fmt::print("text: {}, {} to train on, {} for validation, vocabulary {}\n", setup.data_name,
+             count_of(data.tokens(Split::kTrain).size(), "character"), data.tokens(Split::kValidation).size(),
              setup.tokenizer->vocab_size());
   fmt::print("model: layers {}, heads {}, channels {}, context {}: {} parameters\n", c.model.n_layer,
              c.model.n_head, c.model.n_embd, c.model.block_size,
              parameter_count(trainer.model().parameters()));
-  fmt::print("run: step {} to {}, {} tokens a step{}, seed {}, threads {}, {} kernels, into {}\n",
-             trainer.state().step, c.steps, c.batch_size * c.micro_batches * c.model.block_size,
-             c.documents ? " at most" : "", c.seed, num_threads(), kernel_set().name,
-             setup.folder.path().string());
+  fmt::print(
+      "run: step {} to {}, {} a step{}, seed {}, threads {}, {} kernels, into {}\n", trainer.state().step,
+      c.steps, count_of(c.batch_size * c.micro_batches * c.model.block_size, "token"),
+      c.documents ? " at most" : "", c.seed, num_threads(), kernel_set().name, setup.folder.path().string());
   std::fflush(stdout);
 }
 
@@ -104,13 +105,24 @@ void cut_watch(const TrainSetup& setup, Trainer& trainer, bool watched) {
   trainer.state().logs["watch.jsonl"] = file.seal();
 }
 
+// A text that is too short, with what can be done about it here.
+TrainData data_of(const TrainSetup& setup) {
+  try {
+    return TrainData(setup.config, *setup.tokenizer, setup.text, setup.data_name);
+  } catch (const TextTooShort& e) {
+    const bool enough = static_cast<std::int64_t>(setup.text.size()) > setup.config.model.block_size;
+    throw Error(fmt::format("{}; use a longer text, a smaller block (--block-size){}", e.what(),
+                            enough ? " or a larger training fraction (--train-fraction)" : ""));
+  }
+}
+
 int run(const Options& o) {
   apply_threads(o.threads);
-  const std::int64_t log_every = o.log_every.whole(1, 1e12), watch_every = o.watch.whole(0, 1e12);
+  const std::int64_t log_every = o.log_every.whole(), watch_every = o.watch.whole();
   FolderLock lock;
   if (o.request.resume) lock.take(o.request.out);
   TrainSetup setup = prepare(o.request, o.config);
-  const TrainData data(setup.config, *setup.tokenizer, setup.text, setup.data_name);
+  const TrainData data = data_of(setup);
   setup.text = {};  // it is tokens now
   work_begins();
   check_writable_directory(setup.folder.path());
@@ -131,6 +143,8 @@ int run(const Options& o) {
   setup.config.model.vocab_size = setup.tokenizer->vocab_size();
   setup.config.text_fingerprint = data.fingerprint();
 
+  if (o.log_every.given() && !o.json && default_style() == OutputStyle::live)
+    setup.notes.push_back("--log-every has no effect on a terminal, where one line is drawn over");
   std::FILE* notes = o.json ? stderr : stdout;
   for (const std::string& note : setup.notes) fmt::print(notes, "note: {}\n", note);
   if (!data.has_validation()) fmt::print(notes, "note: {}\n", data.validation_note());
@@ -143,7 +157,8 @@ int run(const Options& o) {
     }
   }
   if (trainer.state().step >= setup.config.steps) {
-    fmt::print(notes, "nothing to do: {} steps are made; ask for more with --steps\n", trainer.state().step);
+    fmt::print(notes, "nothing to do: {} made already; ask for more with --steps\n",
+               count_of(trainer.state().step, "step"));
     return 0;
   }
 
@@ -178,7 +193,8 @@ int run(const Options& o) {
     return 130;
   }
   if (reason == StopReason::early_stop)
-    fmt::print(notes, "stopped early: no better loss in {} evaluations\n", setup.config.early_stop);
+    fmt::print(notes, "stopped early: no better loss in {}\n",
+               count_of(setup.config.early_stop, "evaluation"));
   if (!o.json) print_end(setup, trainer, data, ladder ? &*ladder : nullptr);
   return 0;
 }
@@ -203,9 +219,11 @@ Command add_train(CLI::App& app) {
   app.add_flag("--resume", o->request.resume, "go on with the run in --out");
   app.add_flag("--overwrite", o->request.overwrite, "replace a model that is already in --out");
   app.add_flag("--json", o->json, "print one JSON object a line");
-  add_text_option(app, o->log_every, "--log-every", "INT", "steps between lines (not on a terminal)", "10");
-  add_text_option(app, o->watch, "--watch", "INT",
-                  "record gradients, weights and layers every so many steps in watch.jsonl; 0: never", "0");
+  add_number_option(app, o->log_every, "--log-every", "INT", "steps between lines (not on a terminal)", "10",
+                    between(1, kCount));
+  add_number_option(app, o->watch, "--watch", "INT",
+                    "record gradients, weights and layers every so many steps in watch.jsonl; 0: never", "0",
+                    between(0, kCount));
   app.add_flag("--tensorboard", o->tensorboard,
                "also write events.out.tfevents files, for tensorboard --logdir DIR");
   app.add_flag("--detect-anomaly", o->anomalies,

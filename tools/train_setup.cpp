@@ -5,8 +5,8 @@
 #include "models/text_file.h"
 #include "models/utf8.h"
 #include "nn/files.h"
-#include "tensor/reduce.h"
 #include "tools/builtin_text.h"
+#include "tools/inputs.h"
 
 namespace minigpt::tools {
 namespace {
@@ -69,18 +69,13 @@ TrainConfig resumed_config(const ModelFolder& folder, const TrainRequest& reques
   return wanted;
 }
 
-bool all_finite(Gpt& model) {
-  for (const NamedParameter& p : model.parameters())
-    if (!minigpt::all_finite(p.variable.value())) return false;
-  return true;
-}
-
 // A fresh run may take the shape of its model from another one.
 void take_model_from(const TrainRequest& request, const ConfigOptions& options, TrainSetup& setup) {
   Generator unused;
   LoadedModel source = load_model(request.init_from, unused);
-  check(all_finite(*source.model), "init-from",
-        "{} holds values that are not finite: there is nothing to go on from", request.init_from);
+  if (const std::string bad = first_not_finite(*source.model); !bad.empty())
+    fail("init-from", "{}: {} holds values that are not finite: there is nothing to go on from",
+         request.init_from, bad);
   GptConfig wanted = setup.config.model;
   wanted.vocab_size = source.config.model.vocab_size;
   source.config.model.visit([&](const Field& field, auto& value) {
@@ -108,6 +103,9 @@ void check_schedule(const TrainConfig& c) {
   check(c.warmup_steps < c.lr_decay_steps, "train",
         "--warmup-steps {} leaves no step before --lr-decay-steps {}: lower it, or raise the other",
         c.warmup_steps, c.lr_decay_steps);
+  check(c.schedule != "wsd" || c.decay_steps >= 1, "train",
+        "--decay-steps {} leaves --schedule wsd no decline: raise it, or take --schedule constant",
+        c.decay_steps);
   check(c.schedule != "wsd" || c.warmup_steps + c.decay_steps <= c.lr_decay_steps, "train",
         "--warmup-steps {} and --decay-steps {} do not fit into --lr-decay-steps {}", c.warmup_steps,
         c.decay_steps, c.lr_decay_steps);
@@ -142,6 +140,22 @@ void check_memory(const TrainConfig& c) {
         "--batch {} x --block {} needs at least {:.1f} GB in a step, this machine has {:.1f} GB; lower them "
         "(--micro-batches makes up for a smaller --batch)",
         c.batch_size, c.model.block_size, 1e-9 * needed, 1e-9 * present);
+}
+
+// Settings that were given, but that the others leave without effect.
+void note_idle_options(const ConfigOptions& options, TrainSetup& setup) {
+  const TrainConfig& c = setup.config;
+  const auto idle = [&](std::initializer_list<const char*> fields, const std::string& why) {
+    for (const char* field : fields)
+      if (options.given(field))
+        setup.notes.push_back(fmt::format("{} has no effect: {}", Field(field, "").option(), why));
+  };
+  if (c.schedule == "constant")
+    idle({"min_lr", "warmup_steps", "lr_decay_steps"}, "the learning rate is constant (--schedule)");
+  if (c.schedule != "wsd") idle({"decay_steps"}, "it belongs to --schedule wsd");
+  if (c.optimizer != "muon") idle({"muon_momentum", "muon_scale"}, "it belongs to --optimizer muon");
+  if (c.model.dropout == 0) idle({"torch_dropout"}, "there is no dropout (--dropout)");
+  if (c.documents) idle({"eval_mode"}, "with --documents, the first documents are evaluated");
 }
 
 void load_data(const TrainRequest& request, TrainSetup& setup, const std::optional<TrainState>& state) {
@@ -200,6 +214,7 @@ TrainSetup prepare(const TrainRequest& request, const ConfigOptions& options) {
     note_schedule(options, setup);
   }
   check_schedule(setup.config);
+  note_idle_options(options, setup);
   setup.config.validate();
   check_memory(setup.config);
   load_data(request, setup, state);

@@ -5,11 +5,10 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "models/model_folder.h"
-#include "models/text_file.h"
 #include "models/why.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"
+#include "tools/inputs.h"
 
 namespace minigpt::tools {
 namespace {
@@ -147,22 +146,23 @@ void print_text(const Options& o, const Batch& batch, const WhyAnswer& a) {
 
 int run(const Options& o) {
   apply_threads(o.threads);
-  Generator unused;
-  LoadedModel loaded = load_model(o.model, unused);
-  for (const std::string& warning : loaded.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  Remarks remarks;
+  LoadedModel loaded = read_model(o.model, Weights::any, remarks);
   WhyRequest request;
   request.tensor = o.tensor;
   if (!o.index.empty()) request.index = parse_index(o.index);
-  const LoadedText text = load_text(o.data);
-  for (const std::string& note : text.notes) fmt::print(stderr, "note: {}\n", note);
-  const auto seed = static_cast<std::uint64_t>(o.seed.whole(0, 1e15));
-  const Batch batch = draw_batch(loaded, text.text, o.data, o.batch.whole(1, 1024), seed);
+  const LoadedText text = read_text(o.data, remarks);
+  const auto seed = static_cast<std::uint64_t>(o.seed.whole());
+  if (loaded.config.documents && o.seed.given() && !o.dropout)
+    remarks.note("--seed has no effect: the batch is the first documents of the text");
+  const Batch batch = draw_batch(loaded, text.text, o.data, o.batch.whole(), seed);
   request.inputs = batch.inputs;
   request.targets = batch.targets;
   request.grad_clip = loaded.config.grad_clip;
   if (o.dropout) request.dropout_seed = seed;
   work_begins();
   const WhyAnswer answer = why(*loaded.model, loaded.tokenizer, request);
+  remarks.print();
   if (o.json)
     print_json(o, answer);
   else
@@ -184,8 +184,10 @@ Command add_why(CLI::App& app) {
       ->type_name("NAME")
       ->required();
   app.add_option("--index", o->index, "one element of it, such as 3,7 (row 3, column 7)")->type_name("I,J");
-  add_text_option(app, o->batch, "--batch", "INT", "passages of the text in the batch (1 to 1024)", "4");
-  add_text_option(app, o->seed, "--seed", "INT", "where they begin, and what dropout drops", "1337");
+  add_number_option(app, o->batch, "--batch", "INT", "passages of the text in the batch", "4",
+                    between(1, 1024));
+  add_number_option(app, o->seed, "--seed", "INT", "where they begin, and what dropout drops", "1337",
+                    between(0, kSeed));
   app.add_flag("--dropout", o->dropout, "drop activations as training does");
   app.add_flag("--json", o->json, "print one JSON object");
   add_threads_option(app, o->threads);

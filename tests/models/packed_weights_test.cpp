@@ -26,6 +26,17 @@ TEST_CASE("packed weights: rows up to the diagonal, low byte first") {
   CHECK(pack_causal(std::vector<double>{std::nan("")}) == "AAA=");
 }
 
+TEST_CASE("packed weights: they come back as exactly as two bytes allow") {
+  const std::vector<double> weights = {1, 0, 0, 0.25, 0.75, 0, 0.1, 0.2, 0.7};
+  const std::vector<double> back = unpack_causal(pack_causal(weights));
+  REQUIRE(back.size() == weights.size());
+  for (std::size_t i = 0; i < weights.size(); ++i) CHECK(std::fabs(back[i] - weights[i]) <= 1 / 131070.0);
+  CHECK(unpack_causal("").empty());
+  for (const char* wrong : {"AAA", "A===", "AAAAAA==", "!AAA", "AA=A"})
+    CHECK_THROWS_AS(unpack_causal(wrong), Error);
+  for (const char* text : {"", "f", "fo", "foo", "foobar"}) CHECK(from_base64(base64(text)) == text);
+}
+
 TEST_CASE("packed weights: what is no square is refused") {
   CHECK_THROWS_WITH_AS(pack_causal(std::vector<double>(3)), "[pack_causal] 3 weights are no square", Error);
 }

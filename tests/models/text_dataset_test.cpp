@@ -89,11 +89,13 @@ TEST_CASE("dataset: a text too short for one window is refused before anything e
   CHECK_THROWS_WITH_AS(
       TextDataset(counting(20), 0.9, 64),
       "[dataset] the text is too short: 20 characters, of which 18 are for training (fraction 0.9), but "
-      "65 are needed (block 64 + 1); use a longer text, a smaller block",
+      "65 are needed (block 64 + 1)",
       Error);
   // 65 characters would do, were they all for training.
-  CHECK_THROWS_WITH_AS(TextDataset(counting(65), 0.9, 64), doctest::Contains("or a larger training fraction"),
-                       Error);
+  CHECK_THROWS_WITH_AS(TextDataset(counting(65), 0.9, 64),
+                       doctest::Contains("65 characters, of which 58 are for training"), TextTooShort);
+  CHECK_THROWS_WITH_AS(TextDataset(counting(1), 1, 64),
+                       doctest::Contains(": 1 character, of which 1 is for training"), TextTooShort);
 }
 
 TEST_CASE("dataset: a validation part without a window is said once, in words (D-02)") {

@@ -131,6 +131,20 @@ check((await colours('.stage canvas.over'))[0] > 2, 'Attention: row and column a
 await page.focus('.stage canvas.over');
 await page.keyboard.press('ArrowDown');
 check((await page.locator('.readout').innerText()).startsWith('query 21 '), 'Attention: arrow keys move the cell');
+// The marked label above the cells stays within its own column, with labels at every cell and without.
+for (const [size, most] of [['10', 12], ['16', 18]]) {
+  await page.selectOption('select[aria-label="Size of a cell"]', size);
+  const width = await page.$eval('.stage canvas.over', (canvas) => {
+    const ratio = window.devicePixelRatio || 1;
+    const height = Math.round(30 * ratio);
+    const data = canvas.getContext('2d').getImageData(Math.round(34 * ratio), 0, canvas.width - Math.round(34 * ratio), height).data;
+    const painted = [];
+    for (let k = 3; k < data.length; k += 4) if (data[k]) painted.push(((k - 3) / 4) % (canvas.width - Math.round(34 * ratio)));
+    return painted.length ? (Math.max(...painted) - Math.min(...painted) + 1) / ratio : 0;
+  });
+  check(width > 2 && width <= most, `Attention: with cells of ${size} pixels the marked label is ${width} wide`);
+}
+await page.selectOption('select[aria-label="Size of a cell"]', 'fit');
 await shot('attention');
 
 await tab('Predictions');
@@ -157,7 +171,7 @@ check(requests.length === 0, `network: ${requests.length} requests ${requests.sl
 const plain = await browser.newContext({ javaScriptEnabled: false, viewport: { width: 1000, height: 800 } });
 const still = await plain.newPage();
 await still.goto(url);
-check((await still.locator('.plain table').count()) >= 6 && (await still.locator('.plain svg').count()) >= 1, 'without scripts there are tables and a picture');
+check((await still.locator('.plain table').count()) >= 6 && (await still.locator('.plain svg').count()) >= 5, 'without scripts there are tables, the losses and four heads as pictures');
 await still.screenshot({ path: path.join(work, 'screenshots/plain.png') });
 await browser.close();
 console.log(`screenshots: ${path.join(work, 'screenshots')}`);

@@ -40,8 +40,48 @@ TEST_CASE("lesson: bad input is answered with one line, and exit code 2") {
   desk.write("file", "");
   refuses("lesson simple-attention --figures file", "file: is not a folder");
   refuses("lesson simple-attention --colour alway", "did you mean always?");
+  refuses("lesson 99", "there is no lesson 99; they are numbered from 1 to ");
+  refuses("lesson 0", "there is no lesson 0;");
+  refuses("lesson 99999999999999999999999", "there is no lesson 99999999999999999999999;");
+  // Before anything is explained, also where the lesson would only look at it later, or not at all.
+  for (const char* lesson : {"head-patterns", "heat-map", "tensors"}) {
+    refuses(std::string("lesson ") + lesson + " --model nosuch", "nosuch: no such folder");
+    refuses(std::string("lesson ") + lesson + " --text nosuch", "nosuch: no such file");
+  }
   CHECK(contains(desk.run("lesson gradcheck").out, "gradcheck passed"));  // not the command of that name
   refuses("lesson simple-attention simple-attention", "no argument 'simple-attention' for lesson");
+}
+
+TEST_CASE("lesson: a lesson can be called by its number in the list") {
+  const Desk desk;
+  const std::vector<std::string> list = lines_of(desk.run("lesson").out);
+  const auto with_number = [&](std::string_view number) {
+    for (const std::string& line : list)
+      if (line.starts_with(std::string(number) + "  ")) return words_of(line)[1];
+    return std::string();
+  };
+  const std::string name = with_number("  9");
+  REQUIRE_FALSE(name.empty());
+  CHECK(desk.run("lesson 9").out == desk.run("lesson " + name).out);
+}
+
+TEST_CASE("lesson: the seeds of its random numbers are named at the end") {
+  const Desk desk;
+  CHECK(contains(desk.run("lesson attention-classes").out,
+                 "Random numbers: seed 123, 789; others with --seed N."));
+  CHECK(contains(desk.run("lesson attention-classes --lang zh").out, "随机数：种子 123, 789"));
+  CHECK_FALSE(contains(desk.run("lesson attention-classes --seed 7").out, "others with --seed"));
+  CHECK_FALSE(contains(desk.run("lesson tensors").out, "Random numbers"));
+}
+
+TEST_CASE("lesson: a Chinese page has Chinese words around its heat maps") {
+  for (const char* name : {"simple-attention", "causal-mask", "multi-head"}) {
+    const std::string page = lesson_page(name, true);
+    CHECK(contains(page, "行：查询，列：键"));
+    CHECK_FALSE(contains(page, "rows: "));
+  }
+  CHECK(contains(lesson_page("causal-mask", true), ". 恰好是 0"));
+  CHECK(contains(lesson_page("causal-mask"), ". is exactly 0"));
 }
 
 TEST_CASE("lesson: what is not a terminal gets no colours, unless asked for") {
@@ -63,6 +103,8 @@ TEST_CASE("lesson: a wrong answer in an exercise is found, unless another seed w
   lessons::PageOptions options;
   options.capture = &text;
   CHECK_THROWS_AS(lessons::Page(options).exercise({"?", "？"}, {"1", "1"}, 1.0, 1.0001), Error);
+  CHECK_THROWS_AS(lessons::Page(options).exercise({"?", "？"}, {"1", "很多"}, 1.0, 1.0),
+                  Error);  // names no number
   CHECK_NOTHROW(lessons::Page(options).exercise({"?", "？"}, {"1", "1"}, 1.0, 1.00004));
   options.seed = 5;
   CHECK_NOTHROW(lessons::Page(options).exercise({"?", "？"}, {"1", "1"}, 1.0, 2.0));

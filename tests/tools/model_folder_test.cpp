@@ -26,7 +26,7 @@ TEST_CASE("T-07: a second run into the same folder needs --overwrite or --resume
 
   const Outcome done = desk.run("train --out m --resume");
   CHECK_MESSAGE(done.code == 0, done.text());
-  CHECK(contains(done.out, "nothing to do: 4 steps are made; ask for more with --steps"));
+  CHECK(contains(done.out, "nothing to do: 4 steps made already; ask for more with --steps"));
   CHECK(desk.read("m/model.safetensors") == before);
 
   desk.write("m/notes.txt", "mine");

@@ -111,14 +111,17 @@ std::string standing_labels(const std::vector<std::string>& labels, int indent) 
   return out;
 }
 
-std::string colour_bar(const detail::Cells& cells, int indent, ColourMode mode) {
+// Colours and their values, and what a dot means, if there is one.
+std::string legend(const detail::Cells& cells, int indent, bool dots, bool chinese, ColourMode mode) {
   constexpr int kSteps = 24;
   std::string out = std::string(static_cast<std::size_t>(indent), ' ') + fmt::format("{:.2f} ", cells.low);
   for (int i = 0; i < kSteps; ++i) {
     const double share = i / (kSteps - 1.0);
     out += painted(mode == ColourMode::none ? shade(share) : " ", share, mode);
   }
-  return out + fmt::format(" {:.2f}\n", cells.high);
+  out += fmt::format(" {:.2f}", cells.high);
+  if (dots) out += chinese ? "   . 恰好是 0" : "   . is exactly 0";
+  return out + '\n';
 }
 
 }  // namespace
@@ -139,8 +142,9 @@ std::string heat_map_text(const HeatMap& map, ColourMode mode) {
   const int width = numbers ? std::clamp(widest(cells.column_labels) + 1, 6, room) : 2;
 
   std::string out = map.title.empty() ? "" : map.title + "\n";
-  out += fmt::format("{}rows: {}, columns: {}\n", std::string(static_cast<std::size_t>(indent), ' '),
-                     map.row_axis, map.column_axis);
+  out += std::string(static_cast<std::size_t>(indent), ' ');
+  out += fmt::format(fmt::runtime(map.chinese ? "行：{}，列：{}\n" : "rows: {}, columns: {}\n"), map.row_axis,
+                     map.column_axis);
   if (numbers) {
     out += std::string(static_cast<std::size_t>(indent), ' ');
     for (const std::string& label : cells.column_labels) {
@@ -160,7 +164,8 @@ std::string heat_map_text(const HeatMap& map, ColourMode mode) {
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + '\n';
   }
-  return out + colour_bar(cells, indent, mode);
+  const bool dots = numbers && std::find(cells.values.begin(), cells.values.end(), 0.0) != cells.values.end();
+  return out + legend(cells, indent, dots, map.chinese, mode);
 }
 
 }  // namespace minigpt::figures

@@ -14,6 +14,7 @@ struct HeatMap {
   Tensor weights;                                          // (rows, cols), any numeric type
   std::vector<std::string> row_labels, column_labels;      // tokens; empty: the numbers 0, 1, ...
   std::string row_axis = "query", column_axis = "key";     // what rows and columns are
+  bool chinese = false;                                    // the few words that are put around the picture
   double low = 0;                                          // the value of the lightest colour
   double high = std::numeric_limits<double>::quiet_NaN();  // of the darkest; not a number: the largest weight
 };
@@ -27,7 +28,7 @@ enum class ColourMode {
 ColourMode default_colour_mode();
 
 // For a terminal: labels, one cell per weight, colour bar. Cells hold the numbers with two decimals if at most 100 columns are
-// needed for that (a weight of exactly 0 is a dot), else they are two columns wide. Ends with a line break.
+// needed for that (a weight of exactly 0 is a dot, which the last line then says), else they are two columns wide. Ends with a line break.
 // Throws Error unless weights are a matrix of at least 1 x 1 and labels, if given, are as many as it has rows and columns.
 std::string heat_map_text(const HeatMap& map, ColourMode mode);
 

@@ -24,13 +24,15 @@ void attention_classes(Page& page) {
        "上一课是一行一行算的。从这里起，注意力是一个类，矩阵归它所有。nn/attention/self_attention_v1.h 直"
        "接存放矩阵，值得现在打开看看，它的 forward 只有三行。"});
   const Variable x(example_words());
-  Generator rng(page.seed_or(123));
+  const std::uint64_t first_seed = page.seed_or(123);
+  Generator rng(first_seed);
   const SelfAttentionV1 v1(3, 2, rng);
   const Attention first = v1.forward(x);
   page.matrix(Text{"v1, weights", "v1 的权重"}, first.weights.value());
   page.matrix(Text{"v1, context vectors", "v1 的上下文向量"}, first.out.value());
-  page.say({"Row 2 is the vector of the last lesson: same seed, same matrices, same result.",
-            "第 2 行就是上一课的结果：种子相同，矩阵相同，结果也相同。"});
+  page.say({"Row 2 is the vector of the last lesson: same seed ({}), same matrices, same result.",
+            "第 2 行就是上一课的结果：种子（{}）相同，矩阵相同，结果也相同。"},
+           first_seed);
 
   page.heading({"With Linear layers", "换成 Linear 层"});
   page.say(
@@ -39,8 +41,10 @@ void attention_classes(Page& page) {
        "for each output, and computes x W^T.",
        "大家一般用 Linear 层来写 x W，它保存 W，并给出合适的初始值。nn/attention/self_attention_v2.h 就是"
        "这样写的。有一个细节：Linear 保存的矩阵是转置的，每个输出占一行，计算的是 x W^T。"});
-  rng.seed(page.seed_or(789));
+  const std::uint64_t seed = page.seed_or(789);
+  rng.seed(seed);
   const SelfAttentionV2 v2(3, 2, false, rng);
+  page.say({"Its matrices are drawn from seed {}.", "它的矩阵用种子 {} 抽取。"}, seed);
   const Attention second = v2.forward(x);
   page.matrix(Text{"v2, weights", "v2 的权重"}, second.weights.value());
   page.matrix(Text{"v2, context vectors", "v2 的上下文向量"}, second.out.value());

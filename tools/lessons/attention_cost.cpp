@@ -51,8 +51,9 @@ struct Curve {
 };
 
 // The fitted line, over the lengths it was fitted to.
-figures::Series line_of(const PowerLaw& law, const Curve& curve, std::size_t first) {
-  figures::Series s{fmt::format("fit: n^{:.2f}", law.exponent), {}, {}, false, true};
+figures::Series line_of(const Page& page, const PowerLaw& law, const Curve& curve, std::size_t first) {
+  figures::Series s{
+      fmt::format("{} n^{:.2f}", page.pick({"fit:", "拟合："}), law.exponent), {}, {}, false, true};
   for (std::size_t i = first; i < curve.n.size(); ++i) {
     s.x.push_back(curve.n[i]);
     s.y.push_back(law.factor * std::pow(curve.n[i], law.exponent));
@@ -129,18 +130,21 @@ void attention_cost(Page& page) {
             "的矩阵就放不进缓存了。这些数字是这台机器此刻的实测；机器忙的时候"
             "会有波动，指数差个 0.1 或 0.2 很正常。"},
            plain.milliseconds.back() / fused.milliseconds.back(), plain.n.back());
-  figures::LinePlot plot{"Time of one attention head",
-                         "n, positions",
-                         "milliseconds",
+  figures::LinePlot plot{page.pick({"Time of one attention head", "一个注意力头的时间"}),
+                         page.pick({"n, positions", "n，位置数"}),
+                         page.pick({"milliseconds", "毫秒"}),
                          figures::Scale::log2,
                          figures::Scale::log10,
-                         {plain.series("plain", plain.milliseconds), line_of(plain_time, plain, first),
-                          fused.series("fused", fused.milliseconds), line_of(fused_time, fused, first)}};
+                         {plain.series(page.pick({"plain", "普通"}), plain.milliseconds),
+                          line_of(page, plain_time, plain, first),
+                          fused.series(page.pick({"fused", "融合"}), fused.milliseconds),
+                          line_of(page, fused_time, fused, first)}};
   page.figure("attention-cost-time", figures::line_plot_svg(plot));
-  plot.title = "Memory of one attention head, at its peak";
-  plot.y_label = "bytes";
-  plot.series = {plain.series("plain", plain.bytes), line_of(plain_bytes, plain, first),
-                 fused.series("fused", fused.bytes), line_of(fused_bytes, fused, first)};
+  plot.title = page.pick({"Memory of one attention head, at its peak", "一个注意力头的内存峰值"});
+  plot.y_label = page.pick({"bytes", "字节"});
+  plot.series = {
+      plain.series(page.pick({"plain", "普通"}), plain.bytes), line_of(page, plain_bytes, plain, first),
+      fused.series(page.pick({"fused", "融合"}), fused.bytes), line_of(page, fused_bytes, fused, first)};
   page.figure("attention-cost-bytes", figures::line_plot_svg(plot));
 
   page.exercise({"How many megabytes (10^6 bytes) does one n x n matrix of floats take for n = 4096?",

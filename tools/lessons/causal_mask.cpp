@@ -51,7 +51,7 @@ void causal_mask(Page& page) {
   const Tensor hidden = masked_fill(scores, future, -kInfinity);
   page.matrix(Text{"scores with -inf", "填了 -inf 的分数"}, hidden);
   const Tensor weights = softmax(hidden);
-  page.heat_map("causal weights", weights, example_tokens(), example_tokens());
+  page.heat_map(Text{"causal weights", "加了因果掩码的权重"}, weights, example_tokens(), example_tokens());
   const Tensor gap = weights - renormalised;
   page.value(Text{"largest difference between A and B", "两种做法的最大差别"},
              std::max(max(gap).item(), max(gap * -1.0).item()));

@@ -80,8 +80,10 @@ void cross_attention(Page& page) {
   new_batch(source, wanted);  // texts it has not seen
   const Attention learnt = attention.forward(queries, Variable(source));
   const Tensor weights = select(select(learnt.weights.value(), 0, 0), 0, 0);
-  page.heat_map("weights on a new text", weights, {"write 1", "write 2", "write 3", "write 4"},
-                {"read 1", "read 2", "read 3", "read 4", "read 5", "read 6"});
+  std::vector<std::string> rows, columns;
+  for (int i = 1; i <= 4; ++i) rows.push_back(fmt::format("{} {}", page.pick({"write", "写"}), i));
+  for (int i = 1; i <= 6; ++i) columns.push_back(fmt::format("{} {}", page.pick({"read", "读"}), i));
+  page.heat_map(Text{"weights on a new text", "新文本上的权重"}, weights, rows, columns);
   page.say(
       {"Word 1 of the result looks at word 6 of the source, word 2 at word 5: attention has become an "
        "address. In a real translator the picture is less tidy, but of this kind: roughly diagonal, with "

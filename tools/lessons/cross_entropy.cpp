@@ -98,6 +98,7 @@ void cross_entropy(Page& page) {
        "超出任何浮点数的范围，所以不能照公式直接算。先减去最大的分数，结果不变（分子分母抵消），而指数再也不"
        "会大于 0。"});
   const Tensor large = Tensor::from<float>({1000, 999, 0}, {1, 3});
+  page.matrix("x", large);
   page.matrix(Text{"e^x / sum, as written", "照公式直接算 e^x / 总和"},
               exp(large) / sum(exp(large), {-1}, true));
   page.matrix(Text{"softmax(x), library", "程序库的 softmax(x)"}, softmax(large));

@@ -163,7 +163,7 @@ void encoder_decoder(Page& page) {
   for (const std::int32_t id : shown) columns.push_back(spelt({id}));
   rows.assign(columns.rbegin(), columns.rend());
   rows.emplace_back("<end>");
-  page.heat_map("cross-attention", letters_read(model, shown), rows, columns);
+  page.heat_map(Text{"cross-attention", "交叉注意力"}, letters_read(model, shown), rows, columns);
   page.say(
       {"Each row is the moment before a letter is written, each column a letter of the source; weights are "
        "the mean of "

@@ -52,7 +52,7 @@ void head_count(Page& page) {
        "heads differs.",
        "四个 GPT，都是 {} 层、{} 个通道，从同一个种子出发，用同样的文字、同样的批次训练，只有头数不同。"},
       shape.n_layer, shape.n_embd);
-  figures::Series losses{"held-out loss", {}, {}};
+  figures::Series losses{page.pick({"held-out loss", "没见过的文字上的损失"}), {}, {}};
   std::vector<std::string> table;
   for (const std::int64_t heads : {1, 2, 4, 8}) {
     shape.n_head = heads;
@@ -82,12 +82,13 @@ void head_count(Page& page) {
             "别指望头越多越好，尤其是"
             "这么短的训练；很小的差别也可能只是运气，换一个 --seed 再看看，然后再下结论。"},
            losses.x[static_cast<std::size_t>(best)]);
-  page.figure("head-count", figures::line_plot_svg({"The same budget, cut into heads",
-                                                    "heads",
-                                                    "loss, nats per character",
-                                                    figures::Scale::log2,
-                                                    figures::Scale::linear,
-                                                    {losses}}));
+  page.figure("head-count", figures::line_plot_svg(
+                                {page.pick({"The same budget, cut into heads", "同样的预算，分给几个头"}),
+                                 page.pick({"heads", "头数"}),
+                                 page.pick({"loss, nats per character", "损失，每个字符的纳特数"}),
+                                 figures::Scale::log2,
+                                 figures::Scale::linear,
+                                 {losses}}));
 
   page.exercise(
       {"How many parameters does attention with biases have for C = 384 and 6 heads?",

@@ -115,7 +115,7 @@ void head_patterns(Page& page) {
       sink.scores.sink.value(), sink.scores.sink.uniform());
 
   page.heading({"Near below, far above?", "低层看近，高层看远？"});
-  figures::Series distance{"mean distance", {}, {}};
+  figures::Series distance{page.pick({"mean distance", "平均距离"}), {}, {}};
   for (std::int64_t l = 0; l < gpt.model->config.n_layer; ++l) {
     page.line("  layer {}: {:.2f}", l, mean_distance(heads, l));
     distance.x.push_back(static_cast<double>(l));
@@ -132,12 +132,13 @@ void head_patterns(Page& page) {
             "模型里看出来的；换一个模型，应该按相对深度来想，并且自己测一测。就连这样也未必成立：同样的训练方"
             "法换成旋转位置（minigpt train 的默认设置），最低的一层反而比上面三层看得更远。"},
            even.distance.uniform());
-  page.figure("head-patterns-distance", figures::line_plot_svg({"How far back each layer looks",
-                                                                "layer",
-                                                                "characters",
-                                                                figures::Scale::linear,
-                                                                figures::Scale::linear,
-                                                                {distance}}));
+  page.figure("head-patterns-distance",
+              figures::line_plot_svg({page.pick({"How far back each layer looks", "每层往回看多远"}),
+                                      page.pick({"layer", "层"}),
+                                      page.pick({"characters", "字符"}),
+                                      figures::Scale::linear,
+                                      figures::Scale::linear,
+                                      {distance}}));
 
   page.heading({"What is a head worth?", "一个头值多少？"});
   std::vector<HeadReport> ranked = heads;

@@ -12,10 +12,12 @@ namespace {
 
 // The weights of one head for a text, ready to be drawn. Rows 0 and 1 have next to no choice and therefore large weights: the
 // darkest colour is for the largest weight below them.
-figures::HeatMap picture_of(const std::vector<Tensor>& all, const HeadReport& head,
+figures::HeatMap picture_of(const Page& page, const std::vector<Tensor>& all, const HeadReport& head,
                             const std::vector<std::string>& labels) {
   figures::HeatMap map;
-  map.title = fmt::format("head {}: {}", name_of(head), head.type);
+  map.title = fmt::format(fmt::runtime(page.pick({"head {}: {}", "第 {} 个头：{}"})), name_of(head),
+                          type_of(page, head));
+  page.prepare(map);
   map.weights = select(select(all[static_cast<std::size_t>(head.layer)], 0, 0), 0, head.head);  // (T, T)
   map.row_labels = map.column_labels = labels;
   map.high = 0;
@@ -66,7 +68,7 @@ void heat_map(Page& page) {
             "{:.3f}。请看对角线正下方的那条深色斜线。"},
            name_of(previous), previous.scores.offset[1].value(), previous.scores.offset[1].uniform());
   const auto mode = page.colour() ? figures::ColourMode::full : figures::ColourMode::none;
-  page.line("{}", figures::heat_map_text(picture_of(weights, previous, labels), mode));
+  page.line("{}", figures::heat_map_text(picture_of(page, weights, previous, labels), mode));
 
   page.heading({"The head that looks furthest back", "看得最远的头"});
   page.say({"Head {}: {:.1f} characters back on average (uniform attention: {:.1f}). Columns that are dark "
@@ -75,7 +77,7 @@ void heat_map(Page& page) {
             "第 {} 个头：平均往回看 {:.1f} 个字符（均匀的注意力是 "
             "{:.1f}）。一整列都深的，是后面每个字符都要看的字符。"},
            name_of(far), far.scores.distance.value(), far.scores.distance.uniform());
-  page.line("{}", figures::heat_map_text(picture_of(weights, far, labels), mode));
+  page.line("{}", figures::heat_map_text(picture_of(page, weights, far, labels), mode));
   page.say(
       {"How to read it: every row adds up to 1, so a dark cell leaves little for the others. Everything "
        "above the diagonal is exactly 0: "
@@ -90,7 +92,8 @@ void heat_map(Page& page) {
        "见 head-patterns 一课。"});
   if (page.figures_wanted())
     for (const HeadReport& head : heads)
-      page.figure("heat-map-" + name_of(head), figures::heat_map_svg(picture_of(weights, head, labels)));
+      page.figure("heat-map-" + name_of(head),
+                  figures::heat_map_svg(picture_of(page, weights, head, labels)));
   else
     page.say(
         {"(--figures DIR writes every head as an SVG, in which pointing at a cell shows its exact weight.)",

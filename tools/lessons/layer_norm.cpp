@@ -40,6 +40,8 @@ void layer_norm(Page& page) {
       {"The second row is ten times the first, and h is the same (but for eps): the scale of a vector is "
        "forgotten.",
        "第二行是第一行的十倍，h 却一样（只差 eps 的一点影响）：向量的大小被忘掉了。"});
+  page.matrix("weight", weight);
+  page.matrix("bias", bias);
   const Tensor y = h * weight + bias;
   page.matrix("y = h * weight + bias", y);
 

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -14,6 +15,10 @@
 #include <vector>
 
 #include "tensor/tensor.h"
+
+namespace minigpt::figures {
+struct HeatMap;
+}
 
 namespace minigpt::lessons {
 
@@ -31,6 +36,7 @@ struct PageOptions {
   std::string figures;    // existing folder for SVG figures, "" for none
   std::string model;      // folder of a trained model, where a lesson would train a small one; "" for none
   std::string_view text;  // UTF-8, what small models learn from
+  bool own_text = false;  // the reader's
   bool quick = false;     // small sizes and few steps: everything is shown, nothing is learnt (tests)
   std::string* capture = nullptr;  // receives the page in place of standard output (tests)
 };
@@ -41,15 +47,43 @@ class Page {
   explicit Page(PageOptions options = {});
 
   // --seed N, if it was given.
-  std::optional<std::uint64_t> seed;
+  std::optional<std::uint64_t> seed() const {
+    used_.seed = true;
+    return options_.seed;
+  }
   // --seed N, or the lesson's own, with which the numbers are those of the book.
-  std::uint64_t seed_or(std::uint64_t own) const { return seed.value_or(own); }
+  std::uint64_t seed_or(std::uint64_t own) const {
+    if (!options_.seed && std::find(own_seeds_.begin(), own_seeds_.end(), own) == own_seeds_.end())
+      own_seeds_.push_back(own);
+    return seed().value_or(own);
+  }
+  // Those of the lesson's own that it has used, in their order.
+  const std::vector<std::uint64_t>& own_seeds() const { return own_seeds_; }
   bool chinese() const { return options_.chinese; }
   bool colour() const { return options_.colour; }
-  const std::string& model() const { return options_.model; }
-  std::string_view text() const { return options_.text; }
+  const std::string& model() const {
+    used_.model = true;
+    return options_.model;
+  }
+  std::string_view text() const {
+    used_.text = true;
+    return options_.text;
+  }
   bool quick() const { return options_.quick; }
-  bool figures_wanted() const { return !options_.figures.empty(); }
+  bool figures_wanted() const {
+    used_.figures = true;
+    return !options_.figures.empty();
+  }
+
+  // What the lesson has made use of so far: the others had no effect.
+  struct Used {
+    bool seed = false, model = false, text = false, figures = false;
+  };
+  const Used& used() const { return used_; }
+
+  // With a model or a text of the reader's, nothing is printed until the lesson has accepted it, so that a bad one is refused
+  // with one line. To be called then, and at the end.
+  void release();
 
   void heading(Text text);
   // A paragraph.
@@ -80,24 +114,41 @@ class Page {
   // Who attends to whom: weights (queries, keys) with a label per row and column, as numbers and as a picture in the
   // terminal; and, where figures are wanted, as an SVG file named after the label. Throws Error if labels and shape do not fit.
   void heat_map(std::string_view label, const Tensor& weights, const std::vector<std::string>& rows,
-                const std::vector<std::string>& columns);
+                const std::vector<std::string>& columns) {
+    heat_map(label, label, weights, rows, columns);
+  }
+  // With a title in the page's language; the file is named after the English one.
+  void heat_map(Text label, const Tensor& weights, const std::vector<std::string>& rows,
+                const std::vector<std::string>& columns) {
+    heat_map(label.en, pick(label), weights, rows, columns);
+  }
+  // The page's language for a heat map that is drawn in another way.
+  void prepare(figures::HeatMap& map) const;
   // Writes NAME.svg into the folder of figures; without one, a line says how to get it. Throws RunError if the file cannot be
   // written.
   void figure(std::string_view name, const std::string& svg);
   // A question to the reader; the answer is printed if answers are wanted. Its number is computed by the lesson: with the
-  // lesson's own seed, Error is thrown if the stated number differs from it by more than 5e-5.
+  // lesson's own seed, Error is thrown if the stated number differs from it by more than 5e-5, or if the answer does not name it.
   void exercise(Text question, Text answer, double stated, double computed);
+
+  // For labels of figures.
+  const char* pick(Text text) const { return options_.chinese ? text.zh : text.en; }
 
   int exercises() const { return exercises_; }
 
  private:
-  const char* pick(Text text) const { return options_.chinese ? text.zh : text.en; }
+  void heat_map(std::string_view name, std::string_view title, const Tensor& weights,
+                const std::vector<std::string>& rows, const std::vector<std::string>& columns);
   void paragraph(std::string_view text);
   void put(std::string_view text);
   // With one blank line before and after it.
   void set_apart(const std::string& text);
 
   PageOptions options_;
+  mutable Used used_;
+  mutable std::vector<std::uint64_t> own_seeds_;
+  bool held_;
+  std::string held_text_;
   int exercises_ = 0;
   bool after_blank_line_ = true;
 };

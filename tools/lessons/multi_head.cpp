@@ -34,8 +34,10 @@ void multi_head(Page& page) {
   const Attention a = stacked.forward(batch);
   page.line("  x {} -> two heads of 2 -> {}", batch.shape(), a.out.shape());
   page.matrix(Text{"both heads, first text", "两个头，第一条文本"}, select(a.out.value(), 0, 0));
-  page.heat_map("head 1", select(select(a.weights.value(), 0, 0), 0, 0), example_tokens(), example_tokens());
-  page.heat_map("head 2", select(select(a.weights.value(), 0, 0), 0, 1), example_tokens(), example_tokens());
+  page.heat_map(Text{"head 1", "第 1 个头"}, select(select(a.weights.value(), 0, 0), 0, 0), example_tokens(),
+                example_tokens());
+  page.heat_map(Text{"head 2", "第 2 个头"}, select(select(a.weights.value(), 0, 0), 0, 1), example_tokens(),
+                example_tokens());
   page.say({"Columns 1 and 2 are those of the last lesson, since head 1 was drawn from the same seed.",
             "前两列和上一课相同，因为头 1 用的是同一个种子。"});
 
@@ -54,10 +56,14 @@ void multi_head(Page& page) {
   page.line("  scores             {}   B, H, T, T", matmul(split, transpose(split)).shape());
   page.line("  merge the heads    {}   B, T, H x D", merge_heads(split).shape());
 
+  page.say({"And with the two texts of before, 6 words of 3 numbers each:",
+            "再看前面那两条文本，每条 6 个词，每个词 3 个数："});
   rng.seed(seed);
   const MultiHeadCausalAttention book(3, 2, 2, 0.0, false, rng);
-  page.matrix(Text{"2 heads of width 1, and out_proj", "2 个头，每个宽 1，再加 out_proj"},
-              book.forward(batch).out.value());
+  const Attention b = book.forward(batch);
+  page.line("  x {} -> W_query, W_key, W_value {} -> weights {} -> out_proj {} -> {}", batch.shape(),
+            book.W_query.weight.shape(), b.weights.shape(), book.out_proj.weight.shape(), b.out.shape());
+  page.matrix(Text{"2 heads of width 1, and out_proj", "2 个头，每个宽 1，再加 out_proj"}, b.out.value());
 
   page.heading({"3. Both are the same function", "它们是同一个函数"});
   page.say(

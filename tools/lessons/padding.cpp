@@ -37,8 +37,10 @@ void padding(Page& page) {
   const Variable x(filled, true);
   const Attention plain = attention.forward(x, x), masked = attention.forward(x, x, mask);
   const std::vector<std::string> labels = {"Your", "journey", "PAD", "PAD", "PAD", "PAD"};
-  page.heat_map("text 2 without the mask", select(select(plain.weights.value(), 0, 1), 0, 0), labels, labels);
-  page.heat_map("text 2 with the mask", select(select(masked.weights.value(), 0, 1), 0, 0), labels, labels);
+  page.heat_map(Text{"text 2 without the mask", "第 2 段，不加掩码"},
+                select(select(plain.weights.value(), 0, 1), 0, 0), labels, labels);
+  page.heat_map(Text{"text 2 with the mask", "第 2 段，加掩码"},
+                select(select(masked.weights.value(), 0, 1), 0, 0), labels, labels);
   page.say(
       {"The padded columns are exactly 0. The padded rows are not: those queries are computed too, but "
        "nobody reads them, and the loss leaves them out.",

@@ -111,12 +111,19 @@ void scaling(Page& page) {
        "需要说明的是：训练会改变 q 和 k，训练好的模型也许正需要很大的分数。它照样可以做到，把 W_q 和 W_k "
        "变大就行。除以 "
        "sqrt(d) 只是保证：不管头有多宽，开始训练时梯度都是通的。"});
-  figures::LinePlot plot{"Variance of a score", "d, width of the head", "variance",
-                         figures::Scale::log2,  figures::Scale::log2,   {variance, scaled_variance}};
+  figures::LinePlot plot{page.pick({"Variance of a score", "分数的方差"}),
+                         page.pick({"d, width of the head", "d，头的宽度"}),
+                         page.pick({"variance", "方差"}),
+                         figures::Scale::log2,
+                         figures::Scale::log2,
+                         {variance, scaled_variance}};
   page.figure("scaling-variance", figures::line_plot_svg(plot));
-  plot = {"Largest of 64 softmax weights", "d, width of the head",
-          "mean of the largest weight",    figures::Scale::log2,
-          figures::Scale::linear,          {largest, scaled_largest}};
+  plot = {page.pick({"Largest of 64 softmax weights", "64 个 softmax 权重里最大的"}),
+          page.pick({"d, width of the head", "d，头的宽度"}),
+          page.pick({"mean of the largest weight", "最大权重的平均值"}),
+          figures::Scale::log2,
+          figures::Scale::linear,
+          {largest, scaled_largest}};
   page.figure("scaling-largest-weight", figures::line_plot_svg(plot));
 
   page.exercise(

@@ -5,6 +5,7 @@
 
 #include "models/evaluate.h"
 #include "models/model_folder.h"
+#include "models/plural.h"
 #include "models/train_data.h"
 #include "models/trainer.h"
 #include "models/utf8.h"
@@ -61,6 +62,10 @@ SmallGpt train_small_gpt(Page& page, const SmallGptShape& shape) {
   const TrainConfig config = config_of(page, shape);
   const CharTokenizer tokenizer = CharTokenizer::from_text(text);
   const TrainData data(config, tokenizer, text, "the lesson's text");
+  check(static_cast<std::int64_t>(data.tokens(Split::kValidation).size()) > shape.block_size, "lesson",
+        "a tenth of the text is {}; needs {}: --text FILE chooses another one",
+        count_of(data.tokens(Split::kValidation).size(), "character"), shape.block_size + 1);
+  page.release();
   TrainConfig sized = config;
   sized.model.vocab_size = tokenizer.vocab_size();
   Trainer trainer(sized, tokenizer, data);
@@ -70,8 +75,6 @@ SmallGpt train_small_gpt(Page& page, const SmallGptShape& shape) {
   const double seconds = tools::now() - start;
 
   const std::span<const std::int32_t> rest = data.tokens(Split::kValidation);
-  check(static_cast<std::int64_t>(rest.size()) > shape.block_size, "lesson",
-        "a tenth of the text is {} characters; needs {}", rest.size(), shape.block_size + 1);
   SmallGpt gpt{tokenizer, std::make_unique<Gpt>(trainer.model()), {rest.begin(), rest.end()}, 0, seconds};
   gpt.held_out.resize(std::min(gpt.held_out.size(), kMostHeldOut));
   score(gpt);
@@ -99,13 +102,13 @@ SmallGpt small_gpt(Page& page, const SmallGptShape& shape) {
     if (gpt.tokenizer.contains(text[i]))
       gpt.held_out.push_back(gpt.tokenizer.encode(std::u32string_view(&text[i], 1))[0]);
   check(static_cast<std::int64_t>(gpt.held_out.size()) > gpt.model->config.block_size, "lesson",
-        "the model knows {} characters of the last tenth of the text, and needs {}: --text FILE chooses "
-        "another one",
-        gpt.held_out.size(), gpt.model->config.block_size + 1);
+        "the model knows {} of the last tenth of the text, and needs {}: --text FILE chooses another one",
+        count_of(gpt.held_out.size(), "character"), gpt.model->config.block_size + 1);
   score(gpt);
   if (!std::isfinite(gpt.loss))
-    throw RunError(fmt::format(
-        "[lesson] {}: the loss is not finite: the model holds values that are not finite", page.model()));
+    throw Error(fmt::format("[lesson] {}: the loss is not finite: the model holds values that are not finite",
+                            page.model()));
+  page.release();
   page.say(
       {"The model in {} has {} layers of {} heads. On the last tenth of the text: {:.3f} nats per character.",
        "{} 里的模型有 {} 层，每层 {} 个头。在文字的最后十分之一上，损失是每个字符 {:.3f} 纳特。"},

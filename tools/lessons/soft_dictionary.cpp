@@ -48,8 +48,8 @@ void soft_dictionary(Page& page) {
 
   page.heading({"1. Hard look-up", "第一步：死板的查找"});
   Tensor query = Tensor::from<double>({0.9, -0.6}, {2});
-  if (page.seed) {
-    Generator rng(*page.seed);
+  if (page.seed()) {
+    Generator rng(*page.seed());
     rng.normal(std::span(query.mutable_data<double>(), 2));
     page.say({"The query is drawn at random with your seed.", "查询按你给的种子随机抽取。"});
   } else {
@@ -81,7 +81,7 @@ void soft_dictionary(Page& page) {
     select(weights, 0, i).copy_(weights_of(query, keys, temperatures[i]));
     select(answers, 0, i).copy_(look_up(Variable(query), keys, values, temperatures[i]).value());
   }
-  page.heat_map("weights", weights, {"T=100", "T=1", "T=0.1", "T=0.001"}, names);
+  page.heat_map(Text{"weights", "权重"}, weights, {"T=100", "T=1", "T=0.1", "T=0.001"}, names);
   page.matrix(Text{"answers (legs, wheels, tonnes)", "答案（腿、轮子、吨）"}, answers);
   page.say(
       {"At a high temperature everything counts alike: the answer is the plain mean of the values. At a low "

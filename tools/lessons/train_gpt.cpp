@@ -77,6 +77,7 @@ void train_gpt(Page& page) {
   const TrainData data(config, tokenizer, text, "the lesson's text");
   check(data.has_validation(), "lesson", "{}", data.validation_note());
   const std::vector<std::int32_t> held_out = pieces_of(data.tokens(Split::kValidation));
+  page.release();
   page.say({"{} characters, {} different ones. Unless you chose another one with --text FILE, it is the "
             "source code of this "
             "program. Nine tenths are for training; what counts is the loss on the rest, which the model "
@@ -118,7 +119,7 @@ void train_gpt(Page& page) {
   const std::vector<NamedParameter> parameters = model.parameters();
   const std::unique_ptr<Optimizer> optimizer = make_optimizer(config, parameters);
   const Schedule schedule = config.learning_rate_schedule();
-  figures::Series curve{"the GPT, held-out text", {}, {}};
+  figures::Series curve{page.pick({"the GPT, held-out text", "GPT，没训练过的文字"}), {}, {}};
   const double start = tools::now();
   for (std::int64_t step = 0; step < config.steps; ++step) {
     const TokenBatch batch = data.train_batch(step, rng);
@@ -153,7 +154,9 @@ void train_gpt(Page& page) {
                       false,
                       true});
   page.figure("train-gpt",
-              figures::line_plot_svg({"Learning against counting", "step", "loss, nats per character",
+              figures::line_plot_svg({page.pick({"Learning against counting", "学习与数数"}),
+                                      page.pick({"step", "步数"}),
+                                      page.pick({"loss, nats per character", "损失，每个字符的纳特数"}),
                                       figures::Scale::log10, figures::Scale::linear, series}));
 
   page.heading({"4. What it writes", "第四步：它写出来的文字"});

@@ -71,7 +71,8 @@ void trainable_attention(Page& page) {
     return softmax(matmul(matmul(x, W_query), transpose(matmul(x, W_key))) / std::sqrt(2.0));
   };
   const Variable weights = weights_of();
-  page.heat_map("weights of all words", weights.value(), example_tokens(), example_tokens());
+  page.heat_map(Text{"weights of all words", "所有词的权重"}, weights.value(), example_tokens(),
+                example_tokens());
   const Variable context = matmul(weights, matmul(x, W_value));
   page.matrix(Text{"context = weights x values", "上下文 = 权重 x 值"}, context.value());
 
@@ -97,7 +98,7 @@ void trainable_attention(Page& page) {
     }
   }
   const Tensor after = weights_of().value();
-  page.heat_map("weights after training", after, example_tokens(), example_tokens());
+  page.heat_map(Text{"weights after training", "训练之后的权重"}, after, example_tokens(), example_tokens());
   page.say({"The weight grew from {:.4f} to {:.4f}. The other words' rows moved too: all six share the "
             "same matrices.",
             "这个权重从 {:.4f} 涨到了 {:.4f}。其他词的行也跟着变了：六个词共用同样的矩阵。"},
@@ -115,8 +116,8 @@ void trainable_attention(Page& page) {
                 0.2507, max(softmax(scores_2.value())).item());
   page.exercise({"Word 2 was trained to look at word 6. How much does word 1 look at it now?",
                  "我们训练的是第 2 个词去看第 6 个词。现在第 1 个词看它有多少？"},
-                {"nearly as much: the matrices are shared", "差不多一样多：矩阵是共用的"}, 0.9827,
-                after.at({0, 5}));
+                {"0.9827, nearly as much: the matrices are shared", "0.9827，差不多一样多：矩阵是共用的"},
+                0.9827, after.at({0, 5}));
 }
 
 }  // namespace minigpt::lessons

@@ -1,10 +1,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "autograd/ops/cross_entropy.h"
-#include "autograd/ops/reshape.h"
-#include "nn/optim/adam.h"
-#include "nn/schedule.h"
 #include "tensor/join.h"
 #include "tensor/reduce.h"
 #include "tensor/views.h"
@@ -14,26 +10,6 @@
 namespace minigpt::lessons {
 namespace {
 
-void train(WordModel& model, const Vocabulary& words, std::int64_t steps, Generator& rng) {
-  const std::vector<NamedParameter> parameters = named_parameters(model);
-  Adam optimizer({{parameters, 3e-3, 0.1}}, {0.9, 0.99, 1e-8, true});
-  const Schedule rate = {Schedule::Kind::wsd, 3e-3, 0, 20, steps, steps / 2};
-  for (std::int64_t step = 0; step < steps; ++step) {
-    const std::vector<Sentence> sentences = draw_sentences(32, true, rng);
-    const Variable scores = model.forward(words.ids(sentences));  // (B, T, V)
-    const Variable loss = cross_entropy(flatten(scores, 0, 1), flatten(words.answers(sentences), 0, 1),
-                                        Reduction::mean, kNotAsked);
-    optimizer.zero_grad();
-    loss.backward();
-    optimizer.set_learning_rate(rate.at(step));
-    optimizer.step(clip_factor(grad_norm(parameters), 1));
-  }
-}
-
-Tensor mean_of_heads(const WordModel& model, const Sentence& s, const Vocabulary& words) {
-  return mean(model.weights(s, words), {0});
-}
-
 // The row of one word: each head, and their mean, of both models.
 void show_row(Page& page, const Vocabulary& words, const WordModel& both_ways, const WordModel& causal,
               const Sentence& s, const std::string& word) {
@@ -41,32 +17,28 @@ void show_row(Page& page, const Vocabulary& words, const WordModel& both_ways, c
   std::vector<std::string> names;
   for (const WordModel* model : {&both_ways, &causal}) {
     const Tensor row = select(model->weights(s, words), 1, place_of(s, word));  // (H, T)
-    const std::string kind = model->causal ? "causal" : "both";
+    const std::string kind = model->causal ? page.pick({"causal", "因果"}) : page.pick({"both", "双向"});
     for (std::int64_t h = 0; h < row.dim(0); ++h) {
       rows.push_back(select(row, 0, h));
-      names.push_back(fmt::format("{} head {}", kind, h));
+      names.push_back(fmt::format("{} {} {}", kind, page.pick({"head", "头"}), h));
     }
     rows.push_back(mean(row, {0}));
-    names.push_back(kind + " mean");
+    names.push_back(kind + page.pick({" mean", " 平均"}));
   }
-  page.heat_map(word == "." ? "row of the full stop" : "row of '" + word + "'", stack(rows, 0), names,
-                s.words);
+  const std::string en = word == "." ? "row of the full stop" : "row of '" + word + "'",
+                    zh = word == "." ? "句号的那一行" : word + " 的那一行";
+  page.heat_map(Text{en.c_str(), zh.c_str()}, stack(rows, 0), names, s.words);
 }
 
 // The whole matrices, mean of the heads.
 void show_matrices(Page& page, const Vocabulary& words, const WordModel& both_ways, const WordModel& causal,
                    const Sentence& s) {
   const std::string& name = s.words[0] == "The" ? s.words[1] : s.words[0];
-  page.heat_map(name + " both ways", mean_of_heads(both_ways, s, words), s.words, s.words);
-  page.heat_map(name + " causal", mean_of_heads(causal, s, words), s.words, s.words);
-}
-
-// The mean weight that a word gives the next one.
-double on_next(const Tensor& weights) {
-  double sum = 0;
-  const std::int64_t T = weights.dim(0);
-  for (std::int64_t i = 0; i + 1 < T; ++i) sum += weights.at({i, i + 1});
-  return sum / static_cast<double>(T - 1);
+  for (const WordModel* model : {&both_ways, &causal}) {
+    const std::string en = name + (model->causal ? " causal" : " both ways"),
+                      zh = name + (model->causal ? " 因果" : " 双向");
+    page.heat_map(Text{en.c_str(), zh.c_str()}, mean_of_heads(*model, s, words), s.words, s.words);
+  }
 }
 
 }  // namespace
@@ -122,8 +94,8 @@ void what_it_means(Page& page) {
             "一样只能往回看。在没见过的组合上，"
             "答对的百分比："},
            parameter_count(named_parameters(both_ways)), steps);
-  train(both_ways, words, steps, rng);
-  train(causal, words, steps, rng);
+  teach(both_ways, words, steps, rng);
+  teach(causal, words, steps, rng);
   const std::vector<Sentence> unseen = draw_sentences(1000, false, rng);
   const std::map<std::string, double> first = exam(both_ways, words, unseen),
                                       second = exam(causal, words, unseen);

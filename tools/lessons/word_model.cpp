@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "autograd/ops/cross_entropy.h"
+#include "autograd/ops/reshape.h"
+#include "nn/optim/adam.h"
+#include "nn/schedule.h"
 #include "tensor/reduce.h"
 #include "tensor/views.h"
 
@@ -87,6 +91,33 @@ std::map<std::string, double> exam(const WordModel& model, const Vocabulary& wor
   std::map<std::string, double> percent;
   for (const auto& [word, count] : counts) percent[word] = 100 * count.first / count.second;
   return percent;
+}
+
+void teach(WordModel& model, const Vocabulary& words, std::int64_t steps, Generator& rng) {
+  const std::vector<NamedParameter> parameters = named_parameters(model);
+  Adam optimizer({{parameters, 3e-3, 0.1}}, {0.9, 0.99, 1e-8, true});
+  const Schedule rate = {Schedule::Kind::wsd, 3e-3, 0, 20, steps, steps / 2};
+  for (std::int64_t step = 0; step < steps; ++step) {
+    const std::vector<Sentence> sentences = draw_sentences(32, true, rng);
+    const Variable scores = model.forward(words.ids(sentences));  // (B, T, V)
+    const Variable loss = cross_entropy(flatten(scores, 0, 1), flatten(words.answers(sentences), 0, 1),
+                                        Reduction::mean, kNotAsked);
+    optimizer.zero_grad();
+    loss.backward();
+    optimizer.set_learning_rate(rate.at(step));
+    optimizer.step(clip_factor(grad_norm(parameters), 1));
+  }
+}
+
+Tensor mean_of_heads(const WordModel& model, const Sentence& s, const Vocabulary& words) {
+  return mean(model.weights(s, words), {0});
+}
+
+double on_next(const Tensor& weights) {
+  double sum = 0;
+  const std::int64_t T = weights.dim(0);
+  for (std::int64_t i = 0; i + 1 < T; ++i) sum += weights.at({i, i + 1});
+  return sum / static_cast<double>(T - 1);
 }
 
 std::int64_t place_of(const Sentence& s, const std::string& word) {

@@ -65,6 +65,12 @@ struct WordModel : Module {
   }
 };
 
+// Trains it on random sentences for so many steps.
+void teach(WordModel& model, const Vocabulary& words, std::int64_t steps, Generator& rng);
+// The attention weights of a sentence, mean of the heads: (T, T).
+Tensor mean_of_heads(const WordModel& model, const Sentence& sentence, const Vocabulary& words);
+// The mean weight that a word gives the next one; weights: (T, T).
+double on_next(const Tensor& weights);
 // Where a word stands in a sentence.
 std::int64_t place_of(const Sentence& sentence, const std::string& word);
 // The likeliest answer at each word of some sentences: ids (B, T).

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "models/packed_weights.h"
+#include "tensor/views.h"
+#include "tools/figures/heat_map.h"
 #include "tools/figures/line_plot.h"
 #include "tools/figures/svg.h"
 #include "tools/report/page.h"
@@ -88,11 +91,41 @@ std::string graph(const Json& data) {
                                                 rows);
 }
 
+// The heads that look most definitely, as pictures: few and of a short text, since each cell is an element of the page.
+std::string pictures(const Json& data) {
+  constexpr std::size_t kHeads = 4;
+  constexpr std::int64_t kLength = 24;
+  std::vector<Json> heads(data["heads"].begin(), data["heads"].end());
+  std::erase_if(heads, [](const Json& h) { return !h["entropy"].is_number(); });
+  std::stable_sort(heads.begin(), heads.end(), [](const Json& a, const Json& b) {
+    return a["entropy"].get<double>() < b["entropy"].get<double>();
+  });
+  heads.resize(std::min(heads.size(), kHeads));
+  const auto T = data["attention"]["length"].get<std::int64_t>(), shown = std::min(T, kLength);
+  std::string out;
+  for (const Json& h : heads) {
+    const auto layer = h["layer"].get<std::size_t>(), head = h["head"].get<std::size_t>();
+    const std::vector<double> weights =
+        unpack_causal(data["attention"]["layers"][layer][head].get<std::string>());
+    figures::HeatMap map;
+    map.title = fmt::format("head {}.{}: {}", layer, head, h["type"].get<std::string>());
+    map.weights = slice(slice(Tensor::from<double>(weights, {T, T}), 0, 0, shown), 1, 0, shown);
+    for (std::int64_t i = 0; i < shown; ++i)
+      map.row_labels.push_back(data["text"]["characters"][static_cast<std::size_t>(i)].get<std::string>());
+    map.column_labels = map.row_labels;
+    out += inline_svg(figures::heat_map_svg(map));
+  }
+  return out;
+}
+
 std::string attention(const Json& data) {
   std::vector<std::vector<Json>> rows;
   for (const Json& h : data["heads"])
     rows.push_back({h["layer"], h["head"], h["type"], h["entropy"], h["distance"], h["loss_rise"]});
-  return "<h2>Attention</h2>\n<p>The weights themselves need scripts; this is what the heads look at.</p>\n" +
+  return "<h2>Attention</h2>\n<p>What the heads look at, and the weights of the most definite ones on the "
+         "first "
+         "characters; all weights of all heads need scripts.</p>\n" +
+         pictures(data) +
          table({"layer", "head", "type", "entropy", "mean distance", "loss rise without it"}, rows);
 }
 

@@ -48,7 +48,23 @@ TEST_CASE("heat map: a terminal without colour gets numbers beside shades") {
         "         \\n   ␣<a\n"
         "the   █1.00     .\n"
         " 猫   ░0.25 ▓0.75\n"
-        "     0.00    ░░░░░░▒▒▒▒▒▒▓▓▓▓▓▓███ 1.00\n");
+        "     0.00    ░░░░░░▒▒▒▒▒▒▓▓▓▓▓▓███ 1.00   . is exactly 0\n");
+}
+
+TEST_CASE("heat map: a dot is explained where there is one, and the words can be Chinese") {
+  HeatMap map = example();
+  map.weights = Tensor::from<float>({0.9F, 0.1F, 0.001F, 0.999F}, {2, 2});
+  CHECK_FALSE(contains(heat_map_text(map, ColourMode::none), "exactly"));  // 0.00 is not a dot
+  CHECK(contains(heat_map_text(map, ColourMode::none), "0.00"));
+  map = example();
+  map.chinese = true;
+  map.row_axis = "查询";
+  map.column_axis = "键";
+  const std::string text = heat_map_text(map, ColourMode::none);
+  CHECK(contains(text, "行：查询，列：键"));
+  CHECK(contains(text, ". 恰好是 0"));
+  CHECK_FALSE(contains(text, "query"));
+  CHECK_FALSE(contains(heat_map_svg(map), "query"));
 }
 
 TEST_CASE("heat map: colours are 24-bit backgrounds with text that can be read on them") {

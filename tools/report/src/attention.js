@@ -91,6 +91,10 @@ export function attention(data) {
   }
   const theme = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
+  // Cells smaller than this have no labels but that of the pointer's.
+  const labelled = () => px >= 9;
+  const labelFont = (weight) => `${weight} ${labelled() ? Math.min(13, Math.max(8, px * 0.85)) : 14}px ui-monospace, "DejaVu Sans Mono", monospace`;
+
   function drawBase() {
     const room = Math.max(240, Math.min(main.clientWidth - 330, 720) - margin - 14);
     px = size === 'fit' ? Math.min(28, Math.max(room / T, 1.5)) : Number(size);
@@ -99,11 +103,10 @@ export function attention(data) {
     const w = weights(...chosen);
     c.imageSmoothingEnabled = false;
     c.drawImage(picture(w, T), margin, margin, px * T, px * T);
-    c.font = `${Math.min(13, Math.max(8, px * 0.85))}px ui-monospace, "DejaVu Sans Mono", monospace`;
+    c.font = labelFont('normal');
     c.textBaseline = 'middle';
-    const every = px >= 9 ? 1 : 0; // below that, labels follow the pointer
     c.fillStyle = theme('--ink');
-    for (let i = 0; every && i < T; ++i) {
+    for (let i = 0; labelled() && i < T; ++i) {
       c.textAlign = 'right';
       c.fillText(tokens[i], margin - 5, margin + (i + 0.5) * px);
       c.textAlign = 'center';
@@ -137,20 +140,21 @@ export function attention(data) {
     c.strokeRect(x, margin, px, px * T); // the key's column
     c.lineWidth = px < 5 ? 1.5 : 3;
     c.strokeRect(x - 1, y - 1, px + 2, px + 2);
-    c.fillStyle = theme('--mark');
-    c.font = '600 14px ui-monospace, "DejaVu Sans Mono", monospace';
+    // The labels of the cell, in place of the plain ones: no larger than those, so that they leave their neighbours alone.
+    c.font = labelFont('bold');
     c.textBaseline = 'middle';
-    c.textAlign = 'right';
     const paper = theme('--card');
     const label = (text, lx, ly, align) => {
+      const width = c.measureText(text).width;
+      const height = labelled() ? px : 16;
       c.fillStyle = paper;
-      c.fillRect(align === 'right' ? lx - 22 : lx - 11, ly - 9, 24, 18);
+      c.fillRect(align === 'right' ? lx - width : lx - Math.max(width, height) / 2, ly - height / 2, Math.max(width, height), height);
       c.fillStyle = theme('--mark');
       c.textAlign = align;
       c.fillText(text, lx, ly);
     };
     label(tokens[i], margin - 5, y + px / 2, 'right');
-    label(tokens[j], x + px / 2, margin - 12, 'center');
+    label(tokens[j], x + px / 2, margin - 10, 'center');
     const value = at(weights(...chosen), i, j);
     readout.replaceChildren(`query ${i} \u201c${tokens[i]}\u201d, key ${j} \u201c${tokens[j]}\u201d: `,
       el('b', {}, j > i ? 'the future, which is hidden' : value.toFixed(4)));
