@@ -46,24 +46,23 @@ for program in "${programs[@]}"; do
   echo "  $program passes"
 done
 
-# try NUMBER OPERATION ...: one line of the table. The tests of the operations themselves come first, then all others.
+# try NUMBER OPERATION ...: one line of the table. The tests of the operations and of attention come first, then all others.
 try() {
-  local number=$1 began=$SECONDS filter=() op program out code
+  local number=$1 began=$SECONDS own="" op program out code name
   shift
-  for op in "$@"; do [ "$op" = "*" ] || filter+=("--test-case=*$op*"); done
-  [ ${#filter[@]} -gt 0 ] || filter=("--test-case=*engine*")
-  run() { # program and filters; prints and succeeds if a test fails
-    code=0
-    out=$(MINIGPT_ZOO=$number timeout 900 "$build/tests/$1" "${@:2}" --abort-after=1 --no-colors=true 2>&1) || code=$?
-    [ "$code" -ne 0 ] || return 1
-    local name
-    name=$(grep -m1 '^TEST CASE:' <<<"$out" | sed 's/^TEST CASE: *//') || name="exit code $code"
-    printf '%3d  %-24s %-14s %-90s %4d s\n' "$number" "$ops" "$1" "${name:0:90}" $((SECONDS - began))
-  }
   local ops="$*"
-  for op in "${filter[@]}"; do run test_autograd "$op" && return; done
-  for program in $programs_list; do run "$program" && return; done
-  printf '%3d  %-24s SURVIVES\n' "$number" "$ops"
+  for op in "$@"; do [ "$op" = "*" ] || own+="${own:+,}*$op*"; done
+  caught() { # PROGRAM FILTER: prints and succeeds if a test fails
+    code=0
+    out=$(MINIGPT_ZOO=$number timeout 900 "$build/tests/$1" --test-case="$2" --abort-after=1 --no-colors=true 2>&1) || code=$?
+    [ "$code" -ne 0 ] || return 1
+    name=$(grep -m1 '^TEST CASE:' <<<"$out" | sed 's/^TEST CASE: *//') || name="exit code $code"
+    printf '%3d  %-22s %-14s %-100s %3d s\n' "$number" "${ops:0:22}" "$1" "${name:0:100}" $((SECONDS - began))
+  }
+  caught test_autograd "${own:-*engine*}" && return
+  caught test_nn '*attention*' && return
+  for program in $programs_list; do caught "$program" '*' && return; done
+  printf '%3d  %-22s SURVIVES\n' "$number" "$ops"
 }
 export -f try
 

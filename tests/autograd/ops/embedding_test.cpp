@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "autograd/ops/linear.h"
+#include "autograd/ops/mul.h"
 #include "tests/autograd/op_testing.h"
 
 namespace minigpt {
@@ -35,6 +37,20 @@ TEST_CASE("embedding: a row collects the gradient of every place that used it (A
   CHECK(distinct.gradients[0].to_vector<double>() == std::vector<double>{4, 0, 11, 0});
   check_derivatives(op, {table});
   check_layouts(op, {table});
+}
+
+TEST_CASE(
+    "embedding: a table that is the output matrix as well gets the gradients of both uses (C-12, A-01)") {
+  const Tensor index = ids({2, 0, 2}, {3});
+  const Op op = [&](const std::vector<Variable>& v) {
+    return linear(embedding(v[0], index) * embedding(v[0], index), v[0]);
+  };
+  const Variable table = leaf({4, 3}, 1);
+  check_derivatives(op, {table});
+  // backward() adds up in the leaf, where grad() adds up beside it.
+  const Tensor dy = random({3, 4}, 99);
+  op({table}).backward({Variable(dy)});
+  CHECK(difference(table.grad().value(), outcome(op, {table}, dy).gradients[0]) == 0);
 }
 
 TEST_CASE("embedding: a padding row is read but never learns") {

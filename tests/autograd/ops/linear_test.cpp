@@ -36,6 +36,14 @@ TEST_CASE("linear: any number of leading axes, with and without bias") {
   }
 }
 
+TEST_CASE("linear: square matrices, where a forgotten transpose goes unnoticed by the shapes") {
+  for (const Shape& shape : {Shape{3, 3}, Shape{3, 3, 3}}) {
+    const Variable x = leaf(shape, 1), w = leaf({3, 3}, 2), b = leaf({3}, 3);
+    check_derivatives(apply, {x, w, b});
+    check_layouts(apply, {x, w, b});
+  }
+}
+
 TEST_CASE("linear: only what requires a gradient gets one") {
   const Variable x(random({3, 4}, 1)), w(random({5, 4}, 2)), b = leaf({5}, 3);
   const Outcome o = outcome(apply, {x, w, b}, ones({3, 5}, DType::f64));
