@@ -67,7 +67,12 @@ check_clang() { compiler clang++; }
 check_address() { sanitize address,undefined,float-cast-overflow; }
 check_thread() { sanitize thread; }
 check_differential() { build_release; build/test/tests/test_differential --minutes 60; }
-check_torch() { tools/checks/torch.sh; }
+check_torch() {
+  need "${build_packages[@]}" doctest-dev libtorch-dev
+  cmake -S . -B build/torch -G Ninja -DCMAKE_BUILD_TYPE=Release -DMINIGPT_TESTS=ON -DMINIGPT_TORCH=ON >/dev/null
+  cmake --build build/torch -j "$jobs" --target test_torch
+  run torch -R '^torch$'
+}
 check_fuzz() { tools/checks/fuzz.sh --long; }
 check_crash() { build_release; MINIGPT_LONG_TESTS=1 build/test/tests/test_crash; }
 check_soak() { build_release; tools/checks/soak.sh --command build/test/minigpt; }
