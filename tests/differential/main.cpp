@@ -10,6 +10,7 @@
 
 #include "tests/differential/check.h"
 #include "tests/differential/coverage.h"
+#include "tests/planted_fault.h"
 
 namespace minigpt::differential {
 namespace {
@@ -110,4 +111,7 @@ int main_of(int argc, char** argv) {
 }  // namespace
 }  // namespace minigpt::differential
 
-int main(int argc, char** argv) { return minigpt::differential::main_of(argc, argv); }
+int main(int argc, char** argv) {
+  const auto fault = minigpt::test::planted_fault();
+  return minigpt::differential::main_of(argc, argv);
+}

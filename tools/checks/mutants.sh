@@ -21,8 +21,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-programs=(test_autograd test_nn test_models)
-[ -d "$root/tests/differential" ] && programs+=(test_differential)
+programs=(test_autograd test_nn test_models test_differential)
 if [ -z "$build" ]; then
   . "$root/tools/packages.sh"
   need "${build_packages[@]}" doctest-dev
@@ -31,7 +30,7 @@ if [ -z "$build" ]; then
   cmake --build "$build" -j "$(nproc)" --target "${programs[@]}" minigpt_command
 fi
 build=$(cd "$build" && pwd)
-export build programs_list="${programs[*]}"
+export build
 
 # The operations that each fault is planted in, one line a fault.
 mapfile -t operations < <("$build/minigpt" zoo list --answers --json | grep -o '"operations":"[^"]*"' | cut -d'"' -f4)
@@ -39,7 +38,8 @@ mapfile -t operations < <("$build/minigpt" zoo list --answers --json | grep -o '
 
 echo "without a fault:"
 for program in "${programs[@]}"; do
-  if ! MINIGPT_ZOO='' "$build/tests/$program" --minimal >/dev/null 2>&1; then
+  [ "$program" = test_differential ] && few=(--expressions 2000) || few=()
+  if ! MINIGPT_ZOO='' "$build/tests/$program" "${few[@]}" >"$build/mutants.log" 2>&1; then
     echo "$program fails without any fault; nothing can be learnt from it" >&2
     exit 1
   fi
@@ -52,16 +52,19 @@ try() {
   shift
   local ops="$*"
   for op in "$@"; do [ "$op" = "*" ] || own+="${own:+,}*$op*"; done
-  caught() { # PROGRAM FILTER: prints and succeeds if a test fails
+  caught() { # PROGRAM ARGUMENTS: prints and succeeds if it fails
     code=0
-    out=$(MINIGPT_ZOO=$number timeout 900 "$build/tests/$1" --test-case="$2" --abort-after=1 --no-colors=true 2>&1) || code=$?
+    out=$(MINIGPT_ZOO=$number timeout 900 "$build/tests/$1" "${@:2}" 2>&1) || code=$?
     [ "$code" -ne 0 ] || return 1
-    name=$(grep -m1 '^TEST CASE:' <<<"$out" | sed 's/^TEST CASE: *//') || name="exit code $code"
-    printf '%3d  %-22s %-14s %-100s %3d s\n' "$number" "${ops:0:22}" "$1" "${name:0:100}" $((SECONDS - began))
+    name=$(awk '/^TEST CASE:/ { sub(/^TEST CASE: */, ""); n = $0 } /ERROR:/ { print n; exit } /^FAILED/ { print; exit }' <<<"$out")
+    name=${name:-exit code $code}
+    printf '%3d  %-22s %-18s %-100s %3d s\n' "$number" "${ops:0:22}" "$1" "${name:0:100}" $((SECONDS - began))
   }
-  caught test_autograd "${own:-*engine*}" && return
-  caught test_nn '*attention*' && return
-  for program in $programs_list; do caught "$program" '*' && return; done
+  local first=(--abort-after=1 --no-colors=true)
+  caught test_autograd "${first[@]}" --test-case="${own:-*engine*}" && return
+  caught test_nn "${first[@]}" --test-case='*attention*' && return
+  for program in test_autograd test_nn test_models; do caught "$program" "${first[@]}" && return; done
+  caught test_differential --expressions 2000 && return
   printf '%3d  %-22s SURVIVES\n' "$number" "$ops"
 }
 export -f try
