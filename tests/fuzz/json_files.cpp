@@ -11,9 +11,10 @@ void fuzz_config(Bytes input) {
   // A file of settings for a new run may leave out most of them; that of a model folder is complete.
   for (const bool complete : {false, true}) {
     TrainConfig config;
-    static const std::string before = to_json(config);
     if (!accepted([&] { apply_json(config, text_of(input), "config.json", complete); })) {
-      require(to_json(config) == before, "settings that are refused change nothing");
+      static const std::string before = to_json(TrainConfig());
+      // Not each time, since writing them takes as long as all the rest.
+      require(input.size() % 8 != 0 || to_json(config) == before, "settings that are refused change nothing");
       continue;
     }
     accepted([&] { config.validate(); });

@@ -32,10 +32,12 @@ while [ $# -gt 0 ]; do
   shift
 done
 [ ${#targets[@]} -gt 0 ] || targets=("${all[@]}")
-need "${build_packages[@]}" clang libclang-rt-14-dev
+need "${build_packages[@]}" clang
+compiler=${CLANGXX:-clang++}
+need "libclang-rt-$("$compiler" -dumpversion | cut -d. -f1)-dev"
 
 build=$root/build/fuzz
-cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER="${CLANGXX:-clang++}" \
+cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER="$compiler" \
   -DMINIGPT_TESTS=OFF -DMINIGPT_REPORT=OFF -DMINIGPT_HARDEN=OFF -DMINIGPT_FUZZ=ON >/dev/null
 cmake --build "$build" -j "$(nproc)" --target "${targets[@]/#/fuzz_}"
 
@@ -61,11 +63,17 @@ amount() {
   fi
 }
 
-# What a target may ask for: the input is at most 16 kB, so no single allocation needs more than a few MB.
+# The longest input: what the format needs, since time goes with length.
+longest() {
+  case "$1" in text) echo 512 ;; tokenizer) echo 1024 ;; config | command) echo 2048 ;; state) echo 8192 ;; *) echo 4096 ;; esac
+}
+
+# No input of a few kB is worth an allocation of more than 64 MB, or a second.
 fuzz() {
   local target=$1 kept=$build/corpus/$1 log=$build/$1.log
   mkdir -p "$kept"
-  local options=(-timeout=10 -malloc_limit_mb=64 -rss_limit_mb=2048 -max_len=16384 -print_final_stats=1 "$(amount "$1")")
+  local options=(-timeout=10 -malloc_limit_mb=64 -rss_limit_mb=2048 -print_final_stats=1
+    "-max_len=$(longest "$1")" "$(amount "$1")")
   [ -f "$root/tests/fuzz/$target.dict" ] && options+=("-dict=$root/tests/fuzz/$target.dict")
   if "$build/tests/fuzz/fuzz_$target" "$kept" "$root/tests/fuzz/corpus/$target" "${options[@]}" \
     -artifact_prefix="$build/$target-" >"$log" 2>&1; then
@@ -98,7 +106,7 @@ done
 if $update && [ "$failed" -eq 0 ]; then
   for target in "${targets[@]}"; do
     corpus=$root/tests/fuzz/corpus/$target
-    "$build/tests/fuzz/fuzz_$target" -merge=1 -max_len=4096 "$corpus" "$build/corpus/$target" >/dev/null 2>&1
+    "$build/tests/fuzz/fuzz_$target" -merge=1 "-max_len=$(longest "$target")" "$corpus" "$build/corpus/$target" >/dev/null 2>&1
   done
 fi
 exit "$failed"
