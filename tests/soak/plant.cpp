@@ -39,7 +39,9 @@ extern "C" ssize_t write(int descriptor, const void* bytes, std::size_t size) {
       static std::atomic<void*> seen;  // so that the compiler keeps it
       seen = lost;
     }
-    if (plant == "descriptor" && sometimes) ::dup(descriptor);
+    if (plant == "descriptor" && sometimes) {
+      [[maybe_unused]] const int kept = ::dup(descriptor);
+    }
     if (plant == "thread" && sometimes) std::thread([] { ::pause(); }).detach();
     if (plant == "slower")
       for (long i = 0; i < 2000 * call; ++i) asm volatile("");
