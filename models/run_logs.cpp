@@ -116,4 +116,16 @@ std::vector<LogDamage> damaged_logs(const ModelFolder& folder, const TrainState&
   return all;
 }
 
+void cut_logs(const ModelFolder& folder, const TrainState& state) {
+  for (const auto& [name, seal] : state.logs) {
+    if (name.starts_with("events.")) continue;  // TensorBoard is told by the next file where this one ends
+    const std::filesystem::path path = folder.path() / name;
+    std::error_code error;
+    if (std::filesystem::file_size(path, error) <= static_cast<std::uintmax_t>(seal.bytes) || error) continue;
+    std::filesystem::resize_file(path, static_cast<std::uintmax_t>(seal.bytes), error);
+    if (error)
+      throw RunError(fmt::format("[resume] {}: can't cut the file: {}", path.string(), error.message()));
+  }
+}
+
 }  // namespace minigpt

@@ -19,4 +19,8 @@ struct LogDamage {
 // held; then only steps that are missing in metrics.jsonl are found. Changes nothing. Throws Error if a log can't be read.
 std::vector<LogDamage> damaged_logs(const ModelFolder& folder, const TrainState& state);
 
+// Cuts off what was added to the logs after the state, by a run that was killed later. Logs that are damaged should have been
+// taken out of the state. Throws RunError.
+void cut_logs(const ModelFolder& folder, const TrainState& state);
+
 }  // namespace minigpt

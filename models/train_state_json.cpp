@@ -41,10 +41,6 @@ std::string dump(const Json& json) { return json.dump(1, ' ', true, Json::error_
 
 // What version 2 has more than version 1: what the state belongs to, and checksums.
 void read_checksums(const Json& json, std::string_view source, TrainState& s) {
-  Json without = json;
-  without.erase("checksum");
-  check(get<std::string>(json, "checksum", source) == checksum(dump(without)), "state",
-        "{}: the file is damaged or was edited (its checksum differs)", source);
   s.settings = get<std::string>(json, "settings", source);
   s.tokenizer = get<std::string>(json, "tokenizer", source);
   const Json files = json.value("files", Json());
@@ -56,6 +52,11 @@ void read_checksums(const Json& json, std::string_view source, TrainState& s) {
   check(logs.is_object(), "state", "{}: logs must be an object", source);
   for (const auto& [name, seal] : logs.items())
     s.logs[name] = {get<std::int64_t>(seal, "bytes", source), get<std::string>(seal, "checksum", source)};
+  // Last, because what is said above is more telling.
+  Json without = json;
+  without.erase("checksum");
+  check(get<std::string>(json, "checksum", source) == checksum(dump(without)), "state",
+        "{}: the file is damaged or was edited (its checksum differs)", source);
 }
 
 }  // namespace

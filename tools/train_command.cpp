@@ -162,10 +162,12 @@ int run(const Options& o) {
     return 0;
   }
 
-  if (o.request.resume)
+  if (o.request.resume) {
+    cut_logs(setup.folder, trainer.state());
     cut_watch(setup, trainer, watch_every > 0);
-  else
+  } else {
     setup.clear_folder();
+  }
   setup.folder.save_config(setup.config);
   setup.tokenizer->save(setup.folder.tokenizer());
   Progress progress(o.json ? OutputStyle::json : default_style(), setup.config.steps, log_every);

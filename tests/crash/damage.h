@@ -24,6 +24,9 @@ class DamageBench {
   // with it, unless it is the same to every reader.
   void try_content(const std::string& file, const std::string& damaged, const std::string& also = "");
 
+  // The same without the file.
+  void try_without(const std::string& file);
+
   struct Counts {
     int tried = 0, refused = 0, recovered = 0, harmless = 0;
   };
@@ -31,6 +34,7 @@ class DamageBench {
 
  private:
   void restore();
+  void try_now(const std::string& file, const std::string& also, bool same);
 
   NamesDesk desk_;
   std::vector<std::string> files_;

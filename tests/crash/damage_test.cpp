@@ -26,6 +26,32 @@ TEST_CASE("C-01: every file cut off at every 97th byte, empty, and one byte shor
   report(bench);
 }
 
+TEST_CASE("C-11: any file missing") {
+  DamageBench bench;
+  for (const std::string& file : bench.files()) bench.try_without(file);
+  report(bench);
+}
+
+TEST_CASE(
+    "C-11: lines behind the saved state in a log, as a run that was killed later leaves them, are cut off") {
+  const NamesDesk desk;
+  REQUIRE(desk.run(names_run(6, 2)).code == 0);
+  for (const char* log : {"m/metrics.jsonl", "m/metrics.csv", "m/watch.jsonl"}) {
+    const std::string whole = desk.read(log);
+    // A line of a later step, and one that looks like an earlier one.
+    const std::string json = R"({"step":6,"loss":1.0})"
+                             "\n"
+                             R"({"step":2,"loss":9.0})"
+                             "\n"
+                             R"({"step":)";
+    desk.write(log, whole + (contains(log, ".csv") ? "6,1,1,1,1,,\n2,9,9,9,9,,\n3," : json));
+  }
+  const Outcome run = desk.run(names_resume(9, 2));
+  CHECK_MESSAGE(run.code == 0, run.text());
+  CHECK_FALSE(contains(run.err, "note"));
+  check_complete(desk, 9);
+}
+
 TEST_CASE("C-04: one byte of any file changed") {
   DamageBench bench;
   const std::int64_t per_file = number_option("--flips", long_form() ? 400 : 8);

@@ -187,12 +187,13 @@ TEST_CASE("C-11: a limit on the size of files, or on open files, is an error and
     check_complete(desk, 40);
     std::filesystem::remove_all(desk.path() / "m");
   }
-  // Below 5 the program does not even start: its libraries are files too.
+  // With too few the program does not even start: its libraries are files too.
   for (long files = 5; files <= 12; ++files) {
     CAPTURE(files);
     RunOptions few;
     few.open_file_limit = files;
     const Outcome run = desk.run(names_run(6, 2), few);
+    if (contains(run.err, "shared libraries")) continue;
     if (run.code != 0) check_says_full(run, "Too many open files", "");
     CHECK(saved_step(desk) >= reported_step(run.out));
     // Also after success: what could not be removed for want of a descriptor is removed now.

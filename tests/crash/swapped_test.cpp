@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/crash/damage.h"
+#include "tests/tools/checkpoint_bytes.h"
 
 namespace minigpt::test {
 namespace {
@@ -83,33 +84,12 @@ TEST_CASE("C-13: an edited step, batch, generator, setting or size of the vocabu
   edited("config.json", [](auto& j) { j["text"] = "1-0", j.erase("checksum"); });
 }
 
-// A state as it was saved before states had checksums.
-std::string of_version_1(const std::string& state) {
-  ordered_json json = ordered_json::parse(state);
-  for (const char* key : {"settings", "tokenizer", "files", "logs", "checksum"}) json.erase(key);
-  json["version"] = 1;
-  return json.dump(1);
-}
-
 TEST_CASE("folders from before there were checksums: read, gone on with, and what can be compared is") {
   NamesDesk desk;
   REQUIRE(desk.run(other_run("")).code == 0);
   // Weights as another program would have written them.
   const auto without_notes = [&](const std::string& file) {
-    std::string bytes = desk.read(file);
-    std::uint64_t length = 0;
-    std::memcpy(&length, bytes.data(), 8);
-    ordered_json header = ordered_json::parse(bytes.substr(8, length));
-    header["__metadata__"] = {{"format", "minigpt"}};
-    std::string text = header.dump();
-    text.append((8 - text.size() % 8) % 8, ' ');
-    length = text.size();
-    std::string start(8, '\0');
-    std::memcpy(start.data(), &length, 8);
-    const std::uint64_t old = bytes.size();
-    std::uint64_t old_length = 0;
-    std::memcpy(&old_length, bytes.data(), 8);
-    desk.write(file, start + text + bytes.substr(8 + old_length, old));
+    desk.write(file, CheckpointBytes(desk.read(file)).file());
   };
   for (const char* file : {"m/model.safetensors", "m/last/model.safetensors", "m/last/optimizer.safetensors"})
     without_notes(file);
@@ -117,7 +97,7 @@ TEST_CASE("folders from before there were checksums: read, gone on with, and wha
   config.erase("text");
   config.erase("checksum");
   desk.write("m/config.json", config.dump(2));
-  const std::string state = of_version_1(desk.read("m/last/state.json"));
+  const std::string state = state_of_version_1(desk.read("m/last/state.json"));
   desk.write("m/last/state.json", state);
   const std::string log = desk.read("m/metrics.jsonl");
   check_usable(desk);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <map>
 
 namespace minigpt::test {
@@ -76,6 +77,7 @@ TracedRun run_traced(const std::vector<std::string>& words, const std::filesyste
     ::dup2(nothing, STDIN_FILENO);
     ::dup2(out, STDOUT_FILENO);
     ::dup2(out, STDERR_FILENO);
+    ::setenv("ASAN_OPTIONS", "detect_leaks=0", 1);  // which itself works with ptrace
     if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(124);
     ::execv(argv[0], argv.data());
     ::_exit(126);

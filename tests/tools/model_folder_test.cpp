@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "tests/tools/checkpoint_bytes.h"
 #include "tests/tools/run_command.h"
 
 namespace minigpt::test {
@@ -51,7 +52,7 @@ TEST_CASE("T-05: going on with another kernel set is possible, and said") {
   const Desk desk;
   desk.copy_from(trained_desk(), "model");
   desk.write("english.txt", english_text());
-  json state = json::parse(desk.read("model/last/state.json"));
+  json state = json::parse(state_of_version_1(desk.read("model/last/state.json")));
   state["kernel_set"] = "abacus";
   desk.write("model/last/state.json", state.dump());
   const Outcome run = desk.run("train --resume --out model --steps 22");
