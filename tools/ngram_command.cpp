@@ -54,10 +54,11 @@ int run(const Options& o) {
         "{}: {}, of which {} are to count in and {} to test on (--train-fraction {}): each part needs 2",
         o.data, count_of(text.text.size(), "character"), train, text.text.size() - train, fraction);
   const TextDataset data(tokenizer.encode(text.text, o.data), fraction, 1);
+  const auto order = static_cast<int>(o.order.whole());
   remarks.print();
   work_begins();
   const NgramLadder ladder = ngram_ladder(data.tokens(Split::kTrain), data.tokens(Split::kValidation),
-                                          tokenizer.vocab_size(), static_cast<int>(o.order.whole()));
+                                          tokenizer.vocab_size(), order);
   if (o.json)
     print_json(ladder);
   else

@@ -13,6 +13,7 @@
 #include "tools/arguments.h"
 #include "tools/builtin_text.h"
 #include "tools/commands.h"
+#include "tools/rehearsal.h"
 #include "tools/zoo/answer.h"
 #include "tools/zoo/task.h"
 
@@ -57,6 +58,7 @@ void explain(const ZooOptions& o, const Mutant& m) {
 
 int list(const ZooOptions& o) {
   o.check_language();
+  work_begins();
   Json out = Json::array();
   if (!o.json)
     fmt::print("{}\n\n",
@@ -132,6 +134,7 @@ int start(const ZooOptions& o) {
   if (!o.config.given("min_lr")) config.min_lr = std::min(config.min_lr, config.learning_rate);
   const std::u32string text =
       o.data.empty() ? utf8_decode(builtin_text(), "the built-in text").text : load_text(o.data).text;
+  work_begins();
   if (!o.json) {
     fmt::print("{} {}: {}\n", o.pick({"fault", "错误"}), o.n(), o.pick(m.title));
     fmt::print(
@@ -169,8 +172,10 @@ int gradcheck_zoo(const ZooOptions& o) {
   o.check_language();
   apply_threads(o.threads);
   const Mutant& m = o.mutant();
-  const zoo::Inspection found = zoo::inspect(m, !o.healthy, o.elements.whole(0, 1e12),
-                                             static_cast<std::uint64_t>(o.seed.whole(0, 1e15)));
+  const std::int64_t elements = o.elements.whole(0, 1e12);
+  const auto seed = static_cast<std::uint64_t>(o.seed.whole(0, 1e15));
+  work_begins();
+  const zoo::Inspection found = zoo::inspect(m, !o.healthy, elements, seed);
   bool ok = found.see_the_future.value_or(0) == 0;
   Json list = Json::array();
   for (const zoo::Slope& s : found.slopes) {
@@ -224,6 +229,7 @@ int check_answer(const ZooOptions& o) {
   const std::string answer = fmt::format("{}", fmt::join(o.answer, " "));
   check(!answer.empty(), "zoo", "needs your diagnosis: minigpt zoo check {} \"softmax, wrong sign\"",
         o.number);
+  work_begins();
   const zoo::Verdict v = zoo::judge(m, answer);
   if (o.json) {
     Json out = {{"number", o.n()}, {"operation", v.operation}, {"fault", v.fault}, {"right", v.right()}};

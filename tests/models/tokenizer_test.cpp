@@ -37,8 +37,8 @@ TEST_CASE("tokenizer: a character that was never in the text is named, escaped a
   const CharTokenizer tokenizer = CharTokenizer::from_text(U"abc");
   CHECK_THROWS_WITH_AS(
       tokenizer.encode_utf8("A", "prompt"),
-      "[tokenizer] prompt: character 'A' (U+0041) at position 0 is not among the 3 characters of the "
-      "vocabulary; `minigpt info --model DIR` lists the vocabulary",
+      "[tokenizer] prompt: character 'A' (U+0041) at position 0 is not in the vocabulary of 3 characters; "
+      "`minigpt info --model DIR` lists the vocabulary",
       Error);
   CHECK_THROWS_WITH_AS(tokenizer.encode_utf8("ab\t"),
                        doctest::Contains("character '\\t' (U+0009) at position 2"), Error);

@@ -130,7 +130,7 @@ TEST_CASE(
   CHECK(contains(refusal(R"({"n_layer": 0})"), "must be 1 to 1000"));
   CHECK(contains(refusal(R"({"steps": 99999999999999999999})"), "steps must be"));
   CHECK(contains(refusal(R"({"steps": 1e300})"), "steps must be"));
-  CHECK(refusal(R"({"dropout": 1.5})") == "[config] c.json: dropout must be 0 to 1, got 1.5");
+  CHECK(refusal(R"({"dropout": 1.5})") == "[config] c.json: dropout must be 0 or more, below 1, got 1.5");
   CHECK(contains(refusal(R"({"dropout": "0.1"})"), "must be a number"));
   CHECK(contains(refusal(R"({"bias": 1})"), "must be true or false"));
   CHECK(refusal(R"({"norm": "batch"})") == "[config] c.json: norm must be one of layer | rms, got 'batch'");

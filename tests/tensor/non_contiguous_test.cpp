@@ -24,8 +24,8 @@ std::vector<Layout> layouts() {
   Tensor wide = random_tensor<float>({4, 5, 9}, 2);
   Tensor cut = slice(slice(slice(wide, 0, 1, 3), 1, 2, 5), 2, 5, 9);
   cut.copy_(plain);
-  Tensor long_rows = random_tensor<float>({2, 3, 8}, 3);
-  Tensor stepped = slice(long_rows, 2, 1, 8, 2);
+  Tensor long_rows = random_tensor<float>({2, 3, 9}, 3);
+  Tensor stepped = slice(long_rows, 2, 1, 9, 2);
   stepped.copy_(plain);
   return {{"transposed", transpose(transpose(plain, 0, 2).contiguous(), 0, 2)},
           {"permuted", permute(permute(plain, {1, 2, 0}).contiguous(), {2, 0, 1})},

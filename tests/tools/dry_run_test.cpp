@@ -49,7 +49,7 @@ TEST_CASE("dry run: what the command would refuse is refused") {
   check_refused(desk, "train --dry-run --data missing.txt --out new", "missing.txt: no such file");
   check_refused(desk, "train --dry-run --data english.txt --out model", "already holds a model");
   check_refused(desk, "train --dry-run --data english.txt --steps x --out new", "--steps");
-  check_refused(desk, "sample --dry-run --model model --prompt ~", "not among the");
+  check_refused(desk, "sample --dry-run --model model --prompt ~", "not in the vocabulary");
   check_refused(desk, "ngram --dry-run --data english.txt --order 99", "--order");
   check_refused(desk, "lesson --dry-run nonsense", "nonsense");
 }

@@ -63,7 +63,7 @@ TEST_CASE("heads: bad input is answered with one line and exit code 2") {
   };
   refuses("heads --model model --text short.txt",
           "short.txt: 16 characters, but the model's context is 16: needs at least 17");
-  refuses("heads --model model --text strange.txt", "is not among the");
+  refuses("heads --model model --text strange.txt", "is not in the vocabulary");
   refuses("heads --model model --text none.txt", "none.txt");
   refuses("heads --model none --text good.txt", "none");
   refuses("heads --model model --text good.txt --characters 10",

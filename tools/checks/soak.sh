@@ -66,6 +66,7 @@ last_step() { tail -n 1 "$model/metrics.jsonl" 2>/dev/null | sed -n 's/^{"step":
 record() {
   local descriptors=("/proc/$pid/fd/"*) stat resident shared
   read -r _ resident shared _ <"/proc/$pid/statm" || return 1
+  [ "$resident" -gt 0 ] || return 1 # it has just ended
   stat=$(<"/proc/$pid/stat") || return 1
   read -ra stat <<<"${stat##*) }" # after the name: state is number 0, so number n of proc(5) is stat[n - 3]
   kept=$(find "$model" -type f ! -name 'metrics.*' ! -name watch.jsonl ! -name 'events.*' -printf '%s\n' 2>/dev/null |
