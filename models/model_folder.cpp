@@ -181,7 +181,8 @@ bool ModelFolder::check_best(const TrainState& state) const {
   if (!is_there(weights())) return !state.best_loss;
   const Metadata metadata = load_tensor_file(weights()).metadata;
   const auto found = metadata.find("minigpt.step");
-  if (state.settings.empty() || found == metadata.end()) return true;  // nothing was noted in older ones
+  // Older weights and states say nothing of each other.
+  if (found == metadata.end() || (state.best.empty() && state.best_loss)) return true;
   constexpr const char* kAdvice = "put the right file back, or remove it to go on without";
   try {
     check_origin(metadata, weights(), state.settings, state.tokenizer, state.text_fingerprint);

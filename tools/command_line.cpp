@@ -162,7 +162,12 @@ int run(int argc, const char* const* argv) {
     return usage_error(unknown_argument(app, innermost(app), left));
   if (const CLI::App* inner = innermost(app))
     if (const std::string text = empty_value(*inner); !text.empty()) return usage_error(text);
-  if (!chosen) return usage_error("a command is needed; see minigpt --help");
+  if (!chosen) {
+    std::string names;
+    for (const auto& command : commands)
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", command.first);
+    return usage_error("a command is needed: " + names + "; see minigpt --help");
+  }
   std::optional<Rehearsal> rehearsal;
   if (dry_run) rehearsal.emplace();
   try {

@@ -36,7 +36,8 @@ int run(const Options& o) {
   Remarks remarks;
   const LoadedModel loaded = read_model(o.model, Weights::finite, remarks);
   const LoadedText text = read_text(o.data, remarks);
-  check(text.text.size() >= 2, "eval", "{}: needs at least 2 characters, found {}", o.data, text.text.size());
+  check(text.text.size() >= 2, "eval", "{}: {}, but at least 2 are needed", o.data,
+        count_of(text.text.size(), "character"));
   work_begins();
   const TextScore result = score(loaded, text.text, o.data);
   if (!std::isfinite(result.loss()))

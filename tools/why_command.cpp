@@ -5,6 +5,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "models/plural.h"
 #include "models/why.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"
@@ -69,7 +70,8 @@ Batch draw_batch(const LoadedModel& loaded, std::u32string_view text, const std:
     check(!rows.empty(), "why", "{}: there is no line with a character in it", source);
     return batch_of(rows, boundary);
   }
-  check(text.size() >= 2, "why", "{}: needs at least 2 characters, found {}", source, text.size());
+  check(text.size() >= 2, "why", "{}: {}, but at least 2 are needed", source,
+        count_of(text.size(), "character"));
   const std::vector<std::int32_t> tokens = loaded.tokenizer.encode(text, source);
   const std::size_t length = std::min(block + 1, tokens.size());
   Generator rng(seed);

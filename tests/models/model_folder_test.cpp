@@ -249,7 +249,7 @@ TEST_CASE("state.json: strict: a field that is missing, of another type or out o
   CHECK(contains(with("400-abc", "400-abd"), "its checksum differs"));
   CHECK(contains(with("\"logs\": {", "\"logs\": {\"a\": 1"), "bytes is missing"));
   CHECK(contains(with("minigpt-state", "other"), "not a minigpt state"));
-  CHECK(contains(refusal("[]"), "not a minigpt state"));
+  CHECK(contains(refusal("[]"), "must be a JSON object, not array"));
   CHECK(contains(refusal(good.substr(0, good.size() / 2)), "not valid JSON"));
 }
 

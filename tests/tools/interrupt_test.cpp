@@ -103,8 +103,8 @@ TEST_CASE("T-06: Ctrl-C in the middle of an update of many micro-batches does no
 
 TEST_CASE("T-06: SIGTERM does not wait for the end of an evaluation") {
   const TextDesk desk;
-  RunningCommand command(words_of("train --out m --steps 3 --data t.txt --log-every 1 --eval-every 1" +
-                                  std::string(kTiny) + " --eval-batches 1000000"),
+  RunningCommand command(words_of("train --out m --steps 3 --data t.txt --log-every 1 --eval-every 1"
+                                  " --layers 1 --heads 2 --channels 16 --block 16 --eval-batches 1000000"),
                          desk.path());
   REQUIRE(command.wait_for("run: step 0"));
   command.send(SIGTERM);

@@ -25,8 +25,8 @@ void check_trains(const std::string& text, std::string_view vocabulary) {
   REQUIRE(run.code == 0);
   CHECK_FALSE(contains(run.out, "nan"));
   CHECK(contains(desk.run("info --model m").out, vocabulary));
-  desk.write("prompt.txt", text.substr(0, 400));
-  CHECK(desk.run("sample --model m --tokens 0 --prompt-file prompt.txt").out == text.substr(0, 400) + "\n");
+  desk.write("prompt.txt", text);
+  CHECK(desk.run("sample --model m --tokens 0 --prompt-file prompt.txt").out == text + "\n");
   CHECK(desk.run("sample --model m --seed 1 --tokens 20").code == 0);
   CHECK(desk.run("eval --model m --data t.txt").code == 0);
 }
@@ -108,7 +108,6 @@ TEST_CASE("T-12: what a text cannot be read from: standard input, devices, a nam
   const Desk desk;
   desk.write("t.txt", english_text());
   for (const auto& [data, reason] : {std::pair{"-", "-: no such file"},
-                                     {"/dev/stdin", "/dev/stdin: is not a regular file"},
                                      {"/dev/null", "/dev/null: is not a regular file"},
                                      {"/dev/full", "/dev/full: is not a regular file"},
                                      {"t.txt/", "t.txt/: "},
@@ -149,7 +148,7 @@ TEST_CASE("T-03: a resume that asks for fewer steps than are made changes nothin
   for (const char* steps : {"6", "3", "1"}) {
     const Outcome run = desk.run("train --resume --out m --steps " + std::string(steps));
     CHECK_MESSAGE(run.code == 0, run.text());
-    CHECK(contains(run.out, "nothing to do: 6 steps are made"));
+    CHECK(contains(run.out, "nothing to do: 6 steps made already"));
     CHECK(desk.read("m/last/model.safetensors") == weights);
     CHECK(desk.read("m/metrics.jsonl") == log);
   }

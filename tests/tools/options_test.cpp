@@ -39,7 +39,7 @@ TEST_CASE("T-11: a mistyped option or command is answered with the nearest name"
 
 TEST_CASE("T-11: a bad value is refused with the option, the value and what is allowed") {
   const Untouched desk;
-  desk.refuses("--dropout 1.5", "--dropout: 1.5 is out of range (0 to 1)");
+  desk.refuses("--dropout 1.5", "--dropout: 1.5 is out of range (0 or more, below 1)");
   desk.refuses("--layers -1", "--n-layer (--layers): -1 is out of range (1 to 1000)");
   desk.refuses("--layers 2.5", "--n-layer (--layers): '2.5' is not a whole number (1 to 1000)");
   desk.refuses("--batch abc", "--batch-size (--batch): 'abc' is not a whole number (1 to 65536)");
@@ -102,9 +102,10 @@ TEST_CASE("T-11: --help shows every option with its default, and trains nothing"
   CHECK(run.code == 0);
   CHECK(run.err.empty());
   CHECK_FALSE(desk.has("m"));
-  for (const char* part : {"--steps INT=1100", "--learning-rate,--lr NUMBER=0.01", "--preset NAME=quick",
-                           "--seed INT=1337", "--out DIR=model", "--dropout NUMBER=0 ", "(0 to 1)",
-                           "(1 or more)", "--norm NAME=rms", "--bias [true|false]=false"})
+  for (const char* part :
+       {"--steps INT=1100", "--learning-rate,--lr NUMBER=0.01", "--preset NAME=quick", "--seed INT=1337",
+        "--out DIR=model", "--dropout NUMBER=0 ", "(0 or more, below 1)", "(1 or more)", "--norm NAME=rms",
+        "--bias [true|false]=false"})
     CHECK_MESSAGE(contains(run.out, part), part);
   CHECK_FALSE(contains(run.out, "e+"));  // no 1e+15 for a reader to decipher
 }
@@ -123,7 +124,7 @@ TEST_CASE("T-11: a config file is read as strictly as the options") {
       {R"({"n_layers": 1})", "bad.json: there is no setting 'n_layers'; did you mean n_layer?"},
       {R"({"n_layer": 2.5})", "bad.json: n_layer must be a whole number, got 2.5"},
       {R"({"n_layer": "2"})", "bad.json: n_layer must be a whole number"},
-      {R"({"dropout": -1})", "bad.json: dropout must be 0 to 1, got -1"},
+      {R"({"dropout": -1})", "bad.json: dropout must be 0 or more, below 1, got -1"},
       {R"({"steps": 1, "steps": 2})", "bad.json: steps stands twice"},
       {R"({"steps": 1)", "bad.json: not valid JSON"},
       {R"([1])", "bad.json: must be a JSON object"},
@@ -141,7 +142,7 @@ TEST_CASE("M-05: heads that do not divide the width are refused, with numbers th
                "n_embd must be divisible by n_head: 100 % 12 != 0; n_head could be 10 or 20");
   desk.refuses("--channels 16 --heads 0", "--n-head (--heads): 0 is out of range (1 to 1024)");
   desk.refuses("--channels 16 --heads 32", "16 % 32 != 0; n_head could be 16");
-  desk.refuses("--channels 65536 --heads 1 --layers 1000", "more than the limit");
+  desk.refuses("--channels 65536 --heads 1 --layers 1000 --batch 1 --block 1", "more than the limit");
 }
 
 TEST_CASE("P-01: the number of threads is validated") {

@@ -35,7 +35,7 @@ TEST_CASE("D-01: a text shorter than one window is refused with the length found
     const Desk desk;
     desk.write("t.txt", letters(size));
     const Outcome run = desk.run(kBlock64);
-    check_refused(desk, run, std::to_string(size) + " characters");
+    check_refused(desk, run, std::to_string(size) + " character");
     CHECK(contains(run.err, "65 are needed (block 64 + 1)"));
     CHECK(contains(run.err, "a longer text, a smaller block"));
   }

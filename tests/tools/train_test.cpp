@@ -20,8 +20,12 @@ std::vector<json> history(const Desk& desk, const std::string& model) {
   return lines;
 }
 
+// state.json without what it says of the logs, which hold the speed.
 json state(const Desk& desk, const std::string& model) {
-  return json::parse(desk.read(model + "/last/state.json"));
+  json all = json::parse(desk.read(model + "/last/state.json"));
+  all.erase("logs");
+  all.erase("checksum");
+  return all;
 }
 
 struct TextDesk : Desk {
@@ -38,6 +42,8 @@ TEST_CASE("T-01: a loss that is not finite stops the run before it does harm") {
   const std::string best = desk.read("m/model.safetensors");
   desk.write("m/last/model.safetensors",
              with_nan(desk.read("m/last/model.safetensors"), "transformer.wte.weight"));
+  desk.write("m/last/state.json",
+             state_of_version_1(desk.read("m/last/state.json")));  // which knows no checksums
   const std::string last = desk.read("m/last/model.safetensors");
 
   const Outcome run = desk.run("train --resume --out m --steps 20");

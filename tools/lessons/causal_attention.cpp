@@ -72,8 +72,8 @@ void causal_attention(Page& page) {
                 {"10.4154: both its numbers together", "10.4154，两个数加在一起"}, 10.4154, change.at({5}));
   page.exercise({"A text of 1024 words: what share of the weights is hidden?",
                  "一条 1024 个词的文本，被遮住的权重占多少？"},
-                {"1023/2048: nearly half, which a fused kernel never computes",
-                 "1023/2048，将近一半；融合的内核根本不去算它们"},
+                {"1023/2048 = 0.4995: nearly half, which a fused kernel never computes",
+                 "1023/2048 = 0.4995，将近一半；融合的内核根本不去算它们"},
                 0.4995, 1 - sum(tril_mask(1024, 1024).to(DType::f32)).item() / (1024.0 * 1024.0));
 }
 

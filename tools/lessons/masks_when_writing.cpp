@@ -118,7 +118,7 @@ void masks_when_writing(Page& page) {
   const std::vector<Tensor> one = two_layers(layers, slice(prompt, 0, 0, 1), Tensor());
   page.exercise({"A prompt of one word, read without a mask: how wrong is the result?",
                  "提示词只有一个词，不用掩码读，结果错多少？"},
-                {"not at all: there is nothing later to see", "一点不错：后面没有东西可看"}, 0,
+                {"by 0, not at all: there is nothing later to see", "0，一点不错：后面没有东西可看"}, 0,
                 gap(one[1], slice(with[1], 0, 0, 1)));
   page.exercise({"With three layers instead of two, does the last row of layer 1 still agree?",
                  "如果是三层而不是两层，第一层的最后一行还相同吗？"},

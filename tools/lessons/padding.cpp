@@ -92,10 +92,11 @@ void padding(Page& page) {
         const Tensor none = padding_mask(std::vector<std::int64_t>{0, 0, 0}, T);
         return max(attention.forward(x, x, none).weights.value()).item();
       }());
-  page.exercise({"What share of this batch is padding?", "这一批里填充占多少？"},
-                {"6 of 18 places: a third of the work is wasted, so texts of similar length are put together",
-                 "18 个位置里有 6 个，三分之一的计算白做了，所以常把长度相近的文本放在一批"},
-                0.3333, 1 - mean(mask.to(DType::f32)).item());
+  page.exercise(
+      {"What share of this batch is padding?", "这一批里填充占多少？"},
+      {"6 of 18 places, 0.3333: a third of the work is wasted, so texts of similar length are put together",
+       "18 个位置里有 6 个，0.3333，三分之一的计算白做了，所以常把长度相近的文本放在一批"},
+      0.3333, 1 - mean(mask.to(DType::f32)).item());
   page.exercise({"How many of the 36 weights of text 2 may be used under both masks?",
                  "两个掩码都用上，第 2 条文本的 36 个权重里还有几个能用？"},
                 {"1 + 2 x 5 = 11", "1 + 2 x 5 = 11"}, 11, sum(select(both.to(DType::f32), 0, 1)).item());
