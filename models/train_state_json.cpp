@@ -18,8 +18,10 @@ template <class T>
 bool is_a(const Json& json) {
   if constexpr (std::is_same_v<T, std::uint32_t>)
     return json.is_number_unsigned() && json.get<std::uint64_t>() <= 0xffffffffu;
-  else if constexpr (std::is_same_v<T, std::int64_t>)  // no number here is negative or near 2^63
-    return json.is_number_unsigned() && json.get<std::uint64_t>() < (std::uint64_t{1} << 62);
+  else if constexpr (std::is_same_v<T, std::int64_t>)
+    // No number here is negative, and none comes near 2^46, a step a millisecond for 2,000 years: products with the number of
+    // micro-batches stay below 2^63.
+    return json.is_number_unsigned() && json.get<std::uint64_t>() < (std::uint64_t{1} << 46);
   else if constexpr (std::is_same_v<T, double>)
     return json.is_number();
   else if constexpr (std::is_same_v<T, std::string>)

@@ -134,6 +134,7 @@ int start(const ZooOptions& o) {
   if (!o.config.given("min_lr")) config.min_lr = std::min(config.min_lr, config.learning_rate);
   const std::u32string text =
       o.data.empty() ? utf8_decode(builtin_text(), "the built-in text").text : load_text(o.data).text;
+  config.validate();
   work_begins();
   if (!o.json) {
     fmt::print("{} {}: {}\n", o.pick({"fault", "错误"}), o.n(), o.pick(m.title));

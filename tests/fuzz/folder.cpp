@@ -1,6 +1,7 @@
 // A model folder with damaged, exchanged or missing files, loaded as `sample`, `info` and `train --resume` do.
 //
-// The input is a list of changes to a valid folder, separated by the byte 0x1E. A change is a digit (which file), a letter
+// The input is a list of changes to a valid folder, separated by the byte 0x1E. After a '!' at the start it is a folder with
+// checksums, otherwise one as earlier versions wrote it, where a change gets further. A change is a digit (which file), a letter
 // (what to do) and what it needs:
 //   0wTEXT   the content is TEXT          0x     the file is missing        0d    a directory is in its place
 //   0rA=B    the first A becomes B        0t##   cut off at byte ##         0p##BYTES, 0i##BYTES   overwritten, inserted at byte ##
@@ -10,6 +11,7 @@
 #include <fstream>
 
 #include "models/metrics.h"
+#include "models/run_logs.h"
 #include "models/sampler.h"
 #include "models/trainer.h"
 #include "tests/fuzz/properties.h"
@@ -37,8 +39,9 @@ struct Desk {
   fs::path folder = place.path() / "model";
   std::map<std::string, std::string> good;
 
-  Desk() {
+  explicit Desk(bool sealed) {
     make_small_model(folder);
+    if (!sealed) forget_checksums(folder);
     good = files_below(folder);
   }
   void put(const std::string& name, const std::string& content) const {
@@ -138,6 +141,7 @@ void resume(const fs::path& path) {
   if (is_large(config)) return;
   const CharTokenizer tokenizer = folder.load_tokenizer();
   const std::u32string text = utf8_decode(kSmallText, "text").text;
+  folder.check_state(folder.load_state(), config, tokenizer);
   const TrainData data(config, tokenizer, text, "text");
   Trainer trainer(config, tokenizer, data);
   const std::vector<NamedParameter> parameters = trainer.model().parameters();
@@ -146,6 +150,8 @@ void resume(const fs::path& path) {
     require(values_of(parameters) == before, "a state that is refused changes nothing");
     return;
   }
+  folder.check_best(trainer.state());
+  for (const LogDamage& damage : damaged_logs(folder, trainer.state())) require_message(damage.text);
   TrainListener nobody;
   MetricsLog(folder.metrics(), trainer.state().step, nobody);
   const bool short_run = config.steps - trainer.state().step <= 3 && config.eval_batches <= 3 &&
@@ -156,9 +162,12 @@ void resume(const fs::path& path) {
 }  // namespace
 
 void fuzz_folder(Bytes input) {
-  static const Desk desk;
+  static const Desk old(false), sealed(true);
+  std::string_view rest = text_of(input);
+  const Desk& desk = rest.starts_with('!') ? sealed : old;
+  if (&desk == &sealed) rest.remove_prefix(1);
   Changes changes(desk);
-  for (std::string_view rest = text_of(input); !rest.empty();) {
+  while (!rest.empty()) {
     const std::size_t end = std::min(rest.find('\x1E'), rest.size());
     changes.apply(rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));

@@ -2,11 +2,14 @@
 
 #include <stdlib.h>
 
+#include <nlohmann/json.hpp>
+
 #include "models/metrics.h"
 #include "models/text_file.h"
 #include "models/trainer.h"
 #include "models/utf8.h"
 #include "nn/files.h"
+#include "nn/safetensors.h"
 #include "tensor/parallel.h"
 #include "tests/fuzz/properties.h"
 
@@ -54,6 +57,30 @@ void make_small_model(const fs::path& path) {
   MetricsLog log(folder.metrics(), 0, nobody);
   trainer.run(&folder, log);
   write_file_atomically(folder.watch(), std::string_view("{\"step\": 1}\n"));
+}
+
+void forget_checksums(const fs::path& path) {
+  const auto edit = [](const fs::path& file, int version, std::initializer_list<const char*> names) {
+    auto json = nlohmann::ordered_json::parse(minigpt::read_file(file, "fuzz"));
+    json["version"] = version;
+    for (const char* name : names) json.erase(name);
+    write_file_atomically(file, json.dump(2));
+  };
+  const ModelFolder folder(path);
+  edit(folder.config(), 1, {"checksum", "text"});
+  edit(folder.last() / "state.json", 1, {"checksum", "settings", "tokenizer", "files", "logs"});
+  for (const fs::path& file :
+       {folder.weights(), folder.last() / "model.safetensors", folder.last() / "optimizer.safetensors"}) {
+    const SafetensorsFile sealed = SafetensorsFile::open(file);
+    SafetensorsWriter writer;
+    for (const SafetensorsEntry& entry : sealed.entries()) {
+      const auto bytes = sealed.bytes(entry);
+      writer.add(entry.name, entry.dtype, entry.shape, {bytes.begin(), bytes.end()});
+    }
+    for (const auto& [key, value] : sealed.metadata())
+      if (!key.starts_with("minigpt.")) writer.set_metadata(key, value);
+    writer.write(file);
+  }
 }
 
 std::map<std::string, std::string> files_below(const fs::path& path) {

@@ -27,6 +27,9 @@ extern const char* const kSmallText;
 // and gains, and a state of both optimisers.
 void make_small_model(const std::filesystem::path& path);
 
+// Turns a folder into one as versions before checksums wrote it: then a change gets further than to the checksum.
+void forget_checksums(const std::filesystem::path& path);
+
 // The files below `path` by their relative names.
 std::map<std::string, std::string> files_below(const std::filesystem::path& path);
 

@@ -234,7 +234,8 @@ TEST_CASE("state.json: strict: a field that is missing, of another type or out o
        {"step", "best_loss", "best_step", "evaluations_since_best", "batch_offsets", "text_fingerprint",
         "data_path", "kernel_set", "generator", "words", "position", "pending"})
     CHECK(contains(with("\"" + std::string(key) + "\"", "\"x\""), key));
-  for (const char* bad : {"7.5", "-1", "true", "\"7\"", "null", "1e30", "99999999999999999999"})
+  for (const char* bad :
+       {"7.5", "-1", "true", "\"7\"", "null", "1e30", "99999999999999999999", "70368744177664"})
     CHECK(contains(with("\"step\": 7", "\"step\": " + std::string(bad)),
                    "step has the wrong type or is out of range"));
   CHECK(contains(with("\"position\": ", "\"position\": 9"), "position"));
