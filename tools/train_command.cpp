@@ -148,6 +148,7 @@ int run(const Options& o) {
   std::FILE* notes = o.json ? stderr : stdout;
   for (const std::string& note : setup.notes) fmt::print(notes, "note: {}\n", note);
   if (!data.has_validation()) fmt::print(notes, "note: {}\n", data.validation_note());
+  const std::atomic<bool>& interrupted = watch_interrupts();  // from the first line on
   std::optional<NgramLadder> ladder;
   if (!o.json) {
     print_start(setup, trainer, data);
@@ -159,6 +160,7 @@ int run(const Options& o) {
   if (trainer.state().step >= setup.config.steps) {
     fmt::print(notes, "nothing to do: {} made already; ask for more with --steps\n",
                count_of(trainer.state().step, "step"));
+    stop_watching_interrupts();
     return 0;
   }
 
@@ -182,7 +184,7 @@ int run(const Options& o) {
   trainer.detect_anomalies(o.anomalies);
   StopReason reason;
   try {
-    reason = trainer.run(&setup.folder, metrics, &watch_interrupts());
+    reason = trainer.run(&setup.folder, metrics, &interrupted);
   } catch (...) {
     progress.finish();
     throw;

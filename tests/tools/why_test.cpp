@@ -35,12 +35,13 @@ TEST_CASE("minigpt why: bad input is one clear line and exit code 2") {
   struct Case {
     const char *options, *message;
   };
-  for (const Case& c : {Case{" --data t.txt --tensor lm_head.wieght", "did you mean lm_head.weight?"},
-                        Case{" --data t.txt --tensor lm_head.weight --index 1;2", "is not a list of numbers"},
-                        Case{" --data t.txt --tensor lm_head.weight --index 1", "does not fit the shape"},
-                        Case{" --data t.txt --tensor lm_head.weight --index 99999,0", "is outside the shape"},
-                        Case{" --data one.txt --tensor lm_head.weight", "needs at least 2 characters"},
-                        Case{" --data t.txt --tensor lm_head.weight --batch 0", "--batch"}}) {
+  for (const Case& c :
+       {Case{" --data t.txt --tensor lm_head.wieght", "did you mean lm_head.weight?"},
+        Case{" --data t.txt --tensor lm_head.weight --index 1;2", "is not a list of numbers"},
+        Case{" --data t.txt --tensor lm_head.weight --index 1", "does not fit the shape"},
+        Case{" --data t.txt --tensor lm_head.weight --index 99999,0", "is outside the shape"},
+        Case{" --data one.txt --tensor lm_head.weight", "1 character, but at least 2 are needed"},
+        Case{" --data t.txt --tensor lm_head.weight --batch 0", "--batch"}}) {
     const Outcome run = here.run(model + c.options);
     CAPTURE(run.text());
     CHECK(run.code == 2);
