@@ -5,14 +5,16 @@
 #include <vector>
 
 #include "autograd/composition.h"
+#include "tensor/matmul.h"
 
 namespace minigpt {
 
 // y = f(x, false), without keeping what f would save.   f: (const Variable& x, bool again) -> Variable
 //   dx and the gradients of `parameters`: f(x, true) is recorded and differentiated.
 // `parameters` are the leaves that f uses besides x; others get no gradient. f must give the same bits both times:
-// where it draws at random, it brings its own copy of the stream. What f refers to must live until the backward
-// pass. Throws Error if x or a parameter was changed in place meanwhile: f would compute something else. (Chen, Xu, Zhang & Guestrin 2016, "Training Deep Nets with Sublinear Memory Cost", section 3.)
+// where it draws at random, it brings its own copy of the stream; matmul_precision() is restored for it. What f refers to
+// must live until the backward pass. Throws Error if x or a parameter was changed in place meanwhile: f would compute
+// something else. (Chen, Xu, Zhang & Guestrin 2016, "Training Deep Nets with Sublinear Memory Cost", section 3.)
 template <class F>
 Variable checkpoint(const Variable& x, const std::vector<Variable>& parameters, F f) {
   if (!recording()) return f(x, false);
@@ -27,7 +29,9 @@ Variable checkpoint(const Variable& x, const std::vector<Variable>& parameters, 
   for (const Variable& p : parameters) versions.push_back(p.value().version());
   return record(
       "checkpoint", std::move(y), inputs.data(), inputs.size(), save(input(0)),
-      [f = std::move(f), parameters, versions](const Saved& s, const Variable& dy) {
+      [f = std::move(f), parameters, versions, precision = matmul_precision()](const Saved& s,
+                                                                               const Variable& dy) {
+        const ScopedMatmulPrecision scope(precision);
         for (std::size_t i = 0; i < parameters.size(); ++i)
           check(parameters[i].value().version() == versions[i], "checkpoint",
                 "input {} was changed in place after the forward pass used it (version {}, now {}): "
