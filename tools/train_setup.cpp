@@ -216,11 +216,11 @@ TrainSetup prepare(const TrainRequest& request, const ConfigOptions& options) {
   check_schedule(setup.config);
   note_idle_options(options, setup);
   setup.config.validate();
-  check_memory(setup.config);
   load_data(request, setup, state);
   if (!setup.tokenizer) setup.tokenizer = CharTokenizer::from_text(setup.text, setup.config.documents);
   setup.config.model.vocab_size = setup.tokenizer->vocab_size();
   setup.config.model.validate();
+  check_memory(setup.config);
   return setup;
 }
 
