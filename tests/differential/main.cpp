@@ -30,9 +30,14 @@ struct Options {
 Options parse(int argc, char** argv) {
   Options o;
   for (int i = 1; i < argc; ++i) {
-    const std::string name = argv[i];
-    if (i + 1 == argc) usage(name + " needs a number");
-    const std::string text = argv[++i];
+    std::string name = argv[i], text;
+    if (const std::size_t equals = name.find('='); equals != std::string::npos) {
+      text = name.substr(equals + 1);
+      name.resize(equals);
+    } else {
+      if (i + 1 == argc) usage(name + " needs a number");
+      text = argv[++i];
+    }
     char* end = nullptr;
     const double number = std::strtod(text.c_str(), &end);
     const bool whole = text.find_first_not_of("0123456789") == std::string::npos;

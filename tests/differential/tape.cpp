@@ -234,7 +234,7 @@ Number Tape::largest(std::span<const Number> xs, Ties ties) {
 
 Number Tape::through_float32(Number x) {
   const double v = value(x), y = rounding_.is_float32() ? v : static_cast<double>(static_cast<float>(v));
-  stepped_ = stepped_ || y != v;
+  stepped_ = stepped_ || !rounding_.is_float32();
   // A value that is rounded one way here may be rounded the other way there.
   const Number n = push(y, error(x) + (rounding_.is_float32() ? 0 : 0x1p-23 * std::abs(v)));
   edge(x, 1, rounding_.is_float32() ? 0 : 0x1p-24);

@@ -3,6 +3,7 @@
 //   test_torch                                2000 expressions
 //   test_torch --seed 1234                    one of them
 //   test_torch --start 5 --expressions 100    seeds 5 to 104
+#include <cmath>
 #include <cstdlib>
 
 #include "tests/differential/reference.h"
@@ -11,6 +12,16 @@
 namespace minigpt::differential {
 namespace {
 
+// How libtorch rounds within an operation is not known here, so it may be off by more than the specification allows; a wrong
+// formula is off by far more than this.
+Reference widened(Reference r) {
+  for (std::vector<Bounded>* all : {&r.values, &r.gradients})
+    for (Bounded& b : *all)
+      for (std::size_t i = 0; i < b.value.size(); ++i)
+        b.error[i] = 100 * b.error[i] + 1e-13 * std::abs(b.value[i]);
+  return r;
+}
+
 // What the library and libtorch each say, against the bounds of the specification.
 Failure compare_with_torch(const Expression& e, Statistics& statistics, std::int64_t& compared) {
   ++statistics.expressions;
@@ -18,7 +29,7 @@ Failure compare_with_torch(const Expression& e, Statistics& statistics, std::int
   if (!theirs) return std::nullopt;
   ++compared;
   const Reference r = reference(e, {});
-  if (const Failure f = compare(e, r, *theirs, DType::f64, statistics)) return "libtorch: " + *f;
+  if (const Failure f = compare(e, widened(r), *theirs, DType::f64, statistics)) return "libtorch: " + *f;
   if (const Failure f = compare(e, r, run(e, {.dtype = DType::f64}), DType::f64, statistics))
     return "minigpt: " + *f;
   return std::nullopt;
