@@ -77,13 +77,19 @@ KernelSet make(std::string_view wanted) {
   fail("kernel set", "this CPU has no '{}'; it can use: {}", wanted, names_of_available());
 }
 
+constinit KernelSet table{};
+
+// Fills the table for the first time. A function of its own, or every look at the table would pay for its locals.
+[[gnu::noinline]] bool choose() {
+  const char* wanted = std::getenv("MINIGPT_ISA");
+  table =
+      make(wanted && *wanted ? std::string_view(wanted) : std::string_view(available_kernel_sets().back()));
+  return true;
+}
+
 KernelSet& active() {
-  static KernelSet set = [] {
-    const char* wanted = std::getenv("MINIGPT_ISA");
-    return make(wanted && *wanted ? std::string_view(wanted)
-                                  : std::string_view(available_kernel_sets().back()));
-  }();
-  return set;
+  [[maybe_unused]] static const bool chosen = choose();
+  return table;
 }
 
 }  // namespace
