@@ -46,7 +46,9 @@ Json parse_json_object(std::string_view text, std::string_view op, std::string_v
   try {
     json = Json::parse(text, watch);
   } catch (const Json::parse_error& e) {
-    // The parser's own text may quote megabytes.
+    // What a crash or a full disk leaves behind, in words of its own. The parser's own text may quote megabytes.
+    if (text.find_first_not_of(" \t\r\n") == text.npos) fail(op, "{}: not valid JSON: it is empty", source);
+    if (e.byte > text.size()) fail(op, "{}: not valid JSON: it ends too early", source);
     fail(op, "{}: not valid JSON, at {}", source, place(text, e.byte));
   } catch (const Json::exception&) {
     fail(op, "{}: not valid JSON: a number is too large", source);

@@ -27,10 +27,12 @@ TEST_CASE("strict JSON: what a lenient parser would let pass") {
   refused(R"({"a":1,"b":{},"a":2})", "a stands twice");
   refused(R"({"a":{"b":1,"\u0062":2}})", "b stands twice");
   refused("[1]", "must be a JSON object, not array");
-  refused("", "not valid JSON, at line 1, column 1");
+  for (const char* empty : {"", "\n", " \t\r\n"}) refused(empty, "not valid JSON: it is empty");
+  for (const char* torn : {"{", "{\"a\": 1,\n", "{\"a\": [1, 2"})
+    refused(torn, "not valid JSON: it ends too early");
   refused("{\n \"a\": nil}", "not valid JSON, at line 2, column 8");
   refused("{\"a\": 1e999}", "a number is too large");
-  refused("{\"a\": \"" + std::string(1 << 20, 'x'), "not valid JSON, at line 1");
+  refused("{\"a\": \"" + std::string(1 << 20, 'x'), "not valid JSON: it ends too early");
 }
 
 TEST_CASE("strict JSON: depth and number of names are bounded, since others walk them") {
