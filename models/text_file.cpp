@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -41,12 +42,14 @@ std::string read_file(const std::filesystem::path& path, std::string_view op) {
   check(file != nullptr, op, "{}: cannot be opened: {}", name, std::strerror(errno));
   std::string bytes;
   // Read to the end rather than to the size the directory shows: the two differ for a file that is still
-  // growing.
-  constexpr std::size_t kChunk = std::size_t{1} << 20;
-  for (std::size_t got = kChunk; got == kChunk;) {
+  // growing. One byte more than that size is asked for, so that most files end within the first piece.
+  const std::uintmax_t shown = std::filesystem::file_size(path, code);
+  const auto piece = static_cast<std::size_t>(
+      std::clamp<std::uintmax_t>(code ? 0 : shown + 1, 4096, std::uintmax_t{1} << 20));
+  for (std::size_t got = piece; got == piece;) {
     const std::size_t held = bytes.size();
-    bytes.resize(held + kChunk);
-    got = std::fread(bytes.data() + held, 1, kChunk, file.get());
+    bytes.resize(held + piece);
+    got = std::fread(bytes.data() + held, 1, piece, file.get());
     bytes.resize(held + got);
   }
   check(std::ferror(file.get()) == 0, op, "{}: reading failed after {}", name,

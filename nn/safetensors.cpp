@@ -86,7 +86,7 @@ std::span<const std::byte> SafetensorsFile::bytes(const Entry& entry) const {
   const std::size_t available = file_.size() - data_start_;
   check(entry.begin <= entry.end && entry.end <= available, kOp,
         "{}: tensor {} is of another file: its bytes end at {}, this file has {}", name_,
-        detail::quote_name(entry.name), entry.end, available);
+        detail::Quoted{entry.name}, entry.end, available);
   return std::span<const std::byte>(file_).subspan(data_start_ + static_cast<std::size_t>(entry.begin),
                                                    static_cast<std::size_t>(entry.end - entry.begin));
 }

@@ -110,11 +110,11 @@ bool HeaderReader::number_unsigned(std::uint64_t value) {
   if (place_ == Place::shape) {
     check(entry_.shape.size() < kMaxTensorRank, kOp,
           "{}: shape of tensor {} has more than {} dimensions, the most a tensor can have here", file_,
-          quote_name(entry_.name), kMaxTensorRank);
+          Quoted{entry_.name}, kMaxTensorRank);
     entry_.shape.push_back(static_cast<std::int64_t>(value));
   } else {
     check(offsets_.size() < 2, kOp, "{}: data_offsets of tensor {} must be two numbers, found more", file_,
-          quote_name(entry_.name));
+          Quoted{entry_.name});
     offsets_.push_back(value);
   }
   return true;
@@ -125,7 +125,7 @@ bool HeaderReader::string(std::string& value) {
     header_.metadata[metadata_key_] = value;
   } else if (place_ == Place::tensor && field_ == "dtype") {
     check(bits_of_safetensors_dtype(value) != 0, kOp, "{}: dtype of tensor {} is unknown: {}", file_,
-          quote_name(entry_.name), quote_name(value));
+          Quoted{entry_.name}, Quoted{value});
     entry_.dtype = value;
   } else {
     refuse("the string " + quote_name(value));
@@ -148,20 +148,19 @@ bool HeaderReader::start_object(std::size_t) {
 bool HeaderReader::key(std::string& name) {
   if (place_ == Place::metadata) {
     metadata_key_ = name;
-    check(!header_.metadata.contains(name), kOp, "{}: __metadata__ names {} twice", file_, quote_name(name));
+    check(!header_.metadata.contains(name), kOp, "{}: __metadata__ names {} twice", file_, Quoted{name});
   } else if (place_ == Place::tensor) {
     field_ = name;
     bool* seen = name == "dtype"          ? &has_dtype_
                  : name == "shape"        ? &has_shape_
                  : name == "data_offsets" ? &has_offsets_
                                           : nullptr;
-    check(seen != nullptr, kOp, "{}: tensor {} has an unknown field {}", file_, quote_name(entry_.name),
-          quote_name(name));
-    check(!*seen, kOp, "{}: tensor {} gives its {} twice", file_, quote_name(entry_.name), name);
+    check(seen != nullptr, kOp, "{}: tensor {} has an unknown field {}", file_, Quoted{entry_.name},
+          Quoted{name});
+    check(!*seen, kOp, "{}: tensor {} gives its {} twice", file_, Quoted{entry_.name}, name);
     *seen = true;
   } else {
-    check(names_.insert(name).second, kOp, "{}: the name {} occurs twice in the header", file_,
-          quote_name(name));
+    check(names_.insert(name).second, kOp, "{}: the name {} occurs twice in the header", file_, Quoted{name});
     entry_ = {};
     entry_.name = name;
     offsets_.clear();
@@ -185,7 +184,7 @@ bool HeaderReader::start_array(std::size_t) {
 
 bool HeaderReader::end_array() {
   check(place_ != Place::offsets || offsets_.size() == 2, kOp,
-        "{}: data_offsets of tensor {} must be two numbers, found {}", file_, quote_name(entry_.name),
+        "{}: data_offsets of tensor {} must be two numbers, found {}", file_, Quoted{entry_.name},
         offsets_.size());
   place_ = Place::tensor;
   return true;
@@ -217,17 +216,18 @@ void check_tiling(const SafetensorsHeader& header, std::uint64_t header_end, std
   const SafetensorsEntry* previous = nullptr;
   for (const SafetensorsEntry& entry : header.entries) {
     check(entry.begin >= position, kOp, "{}: data_offsets of tensor {} overlap tensor {}: begin {} < end {}",
-          file, quote_name(entry.name), quote_name(previous ? previous->name : ""), entry.begin, position);
+          file, Quoted{entry.name}, Quoted{previous ? std::string_view(previous->name) : ""}, entry.begin,
+          position);
     check(entry.begin == position, kOp,
           "{}: bytes {} to {} before tensor {} belong to no tensor (data_offsets)", file, position,
-          entry.begin, quote_name(entry.name));
+          entry.begin, Quoted{entry.name});
     position = entry.end;
     previous = &entry;
   }
   const std::uint64_t expected = header_end + position;
   check(file_size >= expected, kOp,
         "{}: file is incomplete: {} bytes present, {} expected (tensor {} ends there)", file, file_size,
-        expected, quote_name(previous ? previous->name : ""));
+        expected, Quoted{previous ? std::string_view(previous->name) : ""});
   check(file_size == expected, kOp,
         "{}: {} bytes after the last tensor belong to no tensor: {} present, {} expected", file,
         file_size - expected, file_size, expected);
@@ -247,7 +247,7 @@ std::uint64_t safetensors_byte_count(std::string_view dtype, std::span<const std
         "{}: shape has {} dimensions, the most a tensor can have here is {}", who, shape.size(),
         kMaxTensorRank);
   const int bits = bits_of_safetensors_dtype(dtype);
-  check(bits != 0, kOp, "{}: dtype is unknown: {}", who, quote_name(dtype));
+  check(bits != 0, kOp, "{}: dtype is unknown: {}", who, Quoted{dtype});
   // Zeros are left out of the checked product, so that (2^62, 4, 0) is refused in every order: strides, which
   // are products of the other dimensions, could not be formed.
   std::int64_t count = 1;

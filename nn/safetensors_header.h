@@ -16,6 +16,8 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
+
 namespace minigpt {
 
 // One tensor of a safetensors file. Its bytes are [begin, end), counted from the end of the header.
@@ -60,5 +62,20 @@ std::uint64_t safetensors_byte_count(std::string_view dtype, std::span<const std
 // A name for use in a message: quoted, control characters escaped, cut to a readable length.
 std::string quote_name(std::string_view name);
 
+// The same for the arguments of check(): quoted only once the message is made, not for every name that is in order.
+struct Quoted {
+  std::string_view name;
+};
+
 }  // namespace detail
 }  // namespace minigpt
+
+// Not derived from fmt's string formatter: GCC 12 warns about the parsing of its widths.
+template <>
+struct fmt::formatter<minigpt::detail::Quoted> {
+  constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
+  template <class Context>
+  auto format(const minigpt::detail::Quoted& quoted, Context& context) const {
+    return fmt::format_to(context.out(), "{}", minigpt::detail::quote_name(quoted.name));
+  }
+};

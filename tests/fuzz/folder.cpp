@@ -103,13 +103,14 @@ class Changes {
   std::map<std::string, std::string> files_;
 };
 
-// Models and batches that a user may ask for, but that take longer than a thousandth of a second.
+// Models and batches that a user may ask for, but that take longer than a thousandth of a second. A layer takes time however
+// small it is.
 bool is_large(const TrainConfig& c) {
   const auto channels = static_cast<double>(c.model.n_embd),
-             symbols = static_cast<double>(c.model.vocab_size);
+             symbols = static_cast<double>(c.model.vocab_size), layers = static_cast<double>(c.model.n_layer);
   const double tokens = static_cast<double>(c.batch_size) * static_cast<double>(c.model.block_size);
-  const double weights = (12 * static_cast<double>(c.model.n_layer) * channels + symbols) * channels;
-  return weights + tokens * (channels + symbols) > 2e5;
+  const double weights = (12 * layers * channels + symbols) * channels;
+  return layers > 4 || weights + tokens * (channels + symbols) > 2e4;
 }
 
 std::vector<float> values_of(const std::vector<NamedParameter>& parameters) {
