@@ -51,11 +51,12 @@ CharTokenizer::CharTokenizer(std::u32string characters, bool with_document_token
 }
 
 CharTokenizer CharTokenizer::from_text(std::u32string_view text, bool with_document_token) {
-  std::vector<bool> seen(0x110000);
+  std::vector<bool> seen;  // grows to the largest number: most texts need a thousandth of all code points
   std::u32string characters;
   const auto mark = [&](std::u32string_view part) {
     for (const char32_t c : part) {
       check(is_code_point(c), "tokenizer", "not a Unicode code point: 0x{:X}", static_cast<std::uint32_t>(c));
+      if (c >= seen.size()) seen.resize(std::size_t{c} + 1);
       if (!seen[c]) characters += c;
       seen[c] = true;
     }
