@@ -155,12 +155,12 @@ TEST_CASE("a saved value that is changed in place before backward is an error th
        [](Variable& y) { add_(y.mutable_value(), y.value(), -0.1); }},
       {"by scaling", [](Variable& y) { mul_(y.mutable_value(), 2); }},
   };
-  for (const auto& [how, change] : changes) {
-    CAPTURE(how);
+  for (const auto& change : changes) {
+    CAPTURE(change.first);
     const Variable x = leaf({2, 3});
     Variable y = sigmoid(x);
     const Variable loss = sum(y);
-    change(y);
+    change.second(y);
     CHECK_THROWS_WITH_AS(loss.backward(), doctest::Contains("[sigmoid] the output was changed in place"),
                          Error);
     CHECK_FALSE(x.has_grad());

@@ -77,7 +77,8 @@ void DamageBench::try_now(const std::string& file, const std::string& also, bool
   const auto names_it = [&](const std::string& text) {
     return contains(text, file) || (!also.empty() && contains(text, also));
   };
-  for (const auto& [line, expected] : {std::pair{kInfo, info_}, std::pair{kSample, sample_}}) {
+  for (const std::string& line : {kInfo, kSample}) {
+    const std::string& expected = line == kInfo ? info_ : sample_;
     const Outcome run = desk_.run(line);
     // Without the best weights it is the newest ones that are used, and that is said.
     const bool newest = contains(run.err, "so these are the newest weights, not the best");

@@ -1,6 +1,7 @@
 // House rules that a reader of the code relies on, checked on the text of every file.
 
 #include <regex>
+#include <set>
 
 #include "tests/structure/source_files.h"
 
@@ -64,6 +65,25 @@ TEST_CASE("I-03: no names outside the standard, such as M_PI") {
 }
 
 TEST_CASE("I-04: no attributes of one compiler") { check_absent(R"(__attribute__|__declspec|#pragma omp)"); }
+
+TEST_CASE("I-04: no name of a structured binding in a message, which Clang 14 does not compile") {
+  const std::regex binding(R"(auto&{0,2} \[([^\]]+)\])"), message(R"(\b(CAPTURE|INFO)\((.*)\);)"),
+      word(R"(\w+)");
+  const auto words = [&](const std::string& text) {
+    return std::set<std::string>(std::sregex_token_iterator(text.begin(), text.end(), word), {});
+  };
+  for (const std::string& file : source_files({"tests"})) {
+    std::set<std::string> bound;  // since the last line that ends a function
+    for (const std::string& line : lines_of(read_text(kRoot / file))) {
+      if (line.starts_with("}")) bound.clear();
+      std::smatch match;
+      if (std::regex_search(line, match, binding)) bound.merge(words(match.str(1)));
+      if (!std::regex_search(line, match, message)) continue;
+      for (const std::string& name : words(match.str(2)))
+        CHECK_MESSAGE(!bound.contains(name), file << ": " << line);
+    }
+  }
+}
 
 TEST_CASE("T-08: random numbers come from our own streams alone") {
   check_absent(R"(_distribution\b|\bsrand\s*\(|\brand\s*\(|std::shuffle|std::mt19937)");

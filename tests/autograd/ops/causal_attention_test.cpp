@@ -42,7 +42,8 @@ TEST_CASE("causal_attention: 8 columns in 1, 2, 4 and 8 heads are scaled by the 
 }
 
 TEST_CASE("causal_attention: a head as wide as the row, heads of one number, and a single position") {
-  for (const auto& [T, heads] : {std::pair{1, 1}, {1, 6}, {5, 1}, {5, 6}, {1, 3}}) {
+  for (const auto& sizes : {std::pair{1, 1}, {1, 6}, {5, 1}, {5, 6}, {1, 3}}) {
+    const int T = sizes.first, heads = sizes.second;
     CAPTURE(T);
     CAPTURE(heads);
     const Variable x = leaf({2, T, 18}, 1);
