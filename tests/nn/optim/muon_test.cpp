@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 
+#include "tensor/arithmetic.h"
 #include "tensor/matmul.h"
 #include "tensor/views.h"
 #include "tests/autograd/op_testing.h"
@@ -92,15 +93,16 @@ TEST_CASE("orthogonalise: directions of very different size come out nearly equa
   CHECK_THROWS_AS(orthogonalise(zeros({3})), Error);
 }
 
-TEST_CASE("muon: three steps agree with the formula, and the rest is AdamW, bit for bit") {
+void check_three_steps(std::int64_t M, std::int64_t N) {
   const double lr = 0.1, decay = 0.5, momentum = 0.9, scale = 0.3, clip = 0.7;
-  const NamedParameter w = named("w", random({4, 6}, 1)), b = named("b", random({4}, 2));
+  const auto rows = static_cast<std::size_t>(M), columns = static_cast<std::size_t>(N);
+  const NamedParameter w = named("w", random({M, N}, 1)), b = named("b", random({4}, 2));
   const NamedParameter b_alone = named("b", b.variable.value().clone());
   Muon muon({{{w}, lr, decay}}, {{{b}, lr, decay}}, {momentum, scale}, {});
   Adam adam({{{b_alone}, lr, decay}});
-  Rows expected = rows_of(w.variable.value()), v(4, std::vector<double>(6));
+  Rows expected = rows_of(w.variable.value()), v(rows, std::vector<double>(columns));
   for (std::uint64_t t = 0; t < 3; ++t) {
-    const Tensor g = random({4, 6}, 10 + t), g_b = random({4}, 20 + t);
+    const Tensor g = random({M, N}, 10 + t), g_b = random({4}, 20 + t);
     Variable(w.variable).set_grad(Variable(g));
     Variable(b.variable).set_grad(Variable(g_b));
     Variable(b_alone.variable).set_grad(Variable(g_b));
@@ -108,18 +110,24 @@ TEST_CASE("muon: three steps agree with the formula, and the rest is AdamW, bit 
     adam.step(clip);
     const Rows gradient = rows_of(g);
     Rows u = v;
-    for (std::size_t i = 0; i < 4; ++i)
-      for (std::size_t j = 0; j < 6; ++j) {
+    for (std::size_t i = 0; i < rows; ++i)
+      for (std::size_t j = 0; j < columns; ++j) {
         v[i][j] = momentum * v[i][j] + clip * gradient[i][j];
         u[i][j] = clip * gradient[i][j] + momentum * v[i][j];
       }
     const Rows direction = plain_orthogonalise(u);
-    for (std::size_t i = 0; i < 4; ++i)
-      for (std::size_t j = 0; j < 6; ++j)
-        expected[i][j] = expected[i][j] * (1 - lr * decay) - lr * scale * std::sqrt(6.0) * direction[i][j];
+    const double longest = std::sqrt(static_cast<double>(std::max(M, N)));
+    for (std::size_t i = 0; i < rows; ++i)
+      for (std::size_t j = 0; j < columns; ++j)
+        expected[i][j] = expected[i][j] * (1 - lr * decay) - lr * scale * longest * direction[i][j];
   }
   CHECK(distance(rows_of(w.variable.value()), expected) < 1e-12);
   CHECK(difference(b.variable.value(), b_alone.variable.value()) == 0);
+}
+
+TEST_CASE("muon: three steps agree with the formula, and the rest is AdamW, bit for bit") {
+  check_three_steps(4, 6);
+  check_three_steps(7, 3);
 }
 
 TEST_CASE("muon: saved under named tensors, and taken back to the same bits") {
@@ -152,11 +160,22 @@ TEST_CASE("muon: saved under named tensors, and taken back to the same bits") {
   CHECK(e.variable.value().to_vector<float>() == e2.variable.value().to_vector<float>());
 }
 
+TEST_CASE("orthogonalise: the size of a matrix does not matter, however small") {
+  const Tensor x = random({3, 5}, 4);
+  for (const double size : {1e-12, 1e-6, 1e6})
+    CHECK(distance(rows_of(orthogonalise(mul(x, size))), rows_of(orthogonalise(x))) < 1e-10);
+}
+
 TEST_CASE("muon: vectors are not matrices, and options have their ranges") {
   const NamedParameter b = named("b", zeros({3}));
   CHECK_THROWS_WITH_AS(Muon({{{b}, 0.1, 0}}, {}, {}, {}), "[muon] b is not a matrix: (3)", Error);
-  CHECK_THROWS_AS(Muon({}, {{{b}, 0.1, 0}}, {1.0, 0.2}, {}), Error);
-  CHECK_THROWS_AS(Muon({}, {{{b}, 0.1, 0}}, {0.9, 0}, {}), Error);
+  const double nan = std::nan(""), inf = HUGE_VAL;
+  for (const double momentum : {-0.1, 1.0, nan})
+    CHECK_THROWS_WITH_AS(Muon({}, {{{b}, 0.1, 0}}, {momentum, 0.2}, {}),
+                         doctest::Contains("momentum must be"), Error);
+  for (const double scale : {-1.0, 0.0, nan, inf})
+    CHECK_THROWS_WITH_AS(Muon({}, {{{b}, 0.1, 0}}, {0.9, scale}, {}), doctest::Contains("scale must be"),
+                         Error);
 }
 
 }  // namespace

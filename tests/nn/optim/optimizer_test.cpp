@@ -114,6 +114,38 @@ TEST_CASE("optimisers: a factor in step() is a factor of every gradient") {
   }
 }
 
+TEST_CASE("adam: every parameter is corrected by the number of its own updates") {
+  const NamedParameter often = named("often", {2}), seldom = named("seldom", {2}),
+                       alone = named("alone", {2});
+  Adam together({{{often, seldom}, 0.1, 0}}), single({{{alone}, 0.1, 0}});
+  for (int step = 0; step < 4; ++step) {
+    give_gradient(often, step);
+    if (step >= 2) {
+      for (const NamedParameter& p : {seldom, alone}) give_gradient(p, step);
+      single.step();
+    }
+    together.step();
+  }
+  CHECK(values(seldom) == values(alone));
+}
+
+TEST_CASE("optimisers: a gradient may lie crosswise in memory (O-03)") {
+  for (const Kind& kind : kinds()) {
+    INFO(kind.name);
+    const NamedParameter a = named("a", {2, 3}), b = named("b", {2, 3});
+    const auto crosswise = kind.make({{{a}, 0.1, 0.1}}), plain = kind.make({{{b}, 0.1, 0.1}});
+    for (int step = 0; step < 3; ++step) {
+      give_gradient(b, step);
+      NamedParameter to = a;
+      to.variable.set_grad(Variable(transpose(transpose(b.variable.grad().value()).contiguous())));
+      REQUIRE_FALSE(a.variable.grad().value().is_contiguous());
+      crosswise->step();
+      plain->step();
+    }
+    CHECK(values(a) == values(b));
+  }
+}
+
 TEST_CASE("optimisers: set_learning_rate reaches every group") {
   const NamedParameter a = named("a", {1}), b = named("b", {1});
   Sgd optimizer({{{a}, 1, 0}, {{b}, 2, 0}});
@@ -205,20 +237,32 @@ TEST_CASE("optimisers: one parameter under two names is refused; so are settings
   const double nan = std::numeric_limits<double>::quiet_NaN();
   CHECK_THROWS_WITH_AS(Sgd({{{w}, -1, 0}}), doctest::Contains("learning rate"), Error);
   CHECK_THROWS_WITH_AS(Sgd({{{w}, nan, 0}}), doctest::Contains("learning rate"), Error);
-  CHECK_THROWS_WITH_AS(Sgd({{{w}, 0.1, -1}}), doctest::Contains("weight decay"), Error);
+  const double inf = std::numeric_limits<double>::infinity();
+  for (const double bad : {-1.0, nan, inf})
+    CHECK_THROWS_WITH_AS(Sgd({{{w}, 0.1, bad}}), doctest::Contains("weight decay"), Error);
   SgdOptions sgd;
   sgd.nesterov = true;
   CHECK_THROWS_WITH_AS(Sgd({{{w}, 0.1, 0}}, sgd), doctest::Contains("nesterov needs momentum > 0"), Error);
-  sgd.momentum = -0.5;
-  CHECK_THROWS_AS(Sgd({{{w}, 0.1, 0}}, sgd), Error);
-  for (const double beta : {-0.1, 1.0, nan}) {
-    AdamOptions adam;
-    adam.beta2 = beta;
-    CHECK_THROWS_WITH_AS(Adam({{{w}, 0.1, 0}}, adam), doctest::Contains("betas"), Error);
+  sgd.momentum = 0.9;
+  CHECK_NOTHROW(Sgd({{{w}, 0.1, 0}}, sgd));
+  sgd.dampening = 0.5;
+  CHECK_THROWS_WITH_AS(Sgd({{{w}, 0.1, 0}}, sgd), doctest::Contains("and dampening 0.5"), Error);
+  sgd = {};
+  for (const double bad : {-0.5, nan, inf}) {
+    sgd.momentum = bad;
+    CHECK_THROWS_WITH_AS(Sgd({{{w}, 0.1, 0}}, sgd), doctest::Contains("[sgd] momentum"), Error);
   }
-  AdamOptions adam;
-  adam.eps = -1e-8;
-  CHECK_THROWS_WITH_AS(Adam({{{w}, 0.1, 0}}, adam), doctest::Contains("eps"), Error);
+  for (const double bad : {-0.1, 1.0, nan})
+    for (double AdamOptions::*beta : {&AdamOptions::beta1, &AdamOptions::beta2}) {
+      AdamOptions adam;
+      adam.*beta = bad;
+      CHECK_THROWS_WITH_AS(Adam({{{w}, 0.1, 0}}, adam), doctest::Contains("betas"), Error);
+    }
+  for (const double bad : {-1e-8, nan, inf}) {
+    AdamOptions adam;
+    adam.eps = bad;
+    CHECK_THROWS_WITH_AS(Adam({{{w}, 0.1, 0}}, adam), doctest::Contains("eps"), Error);
+  }
 }
 
 TEST_CASE("optimisers: a rate or a factor that is no number stops them before anything moves") {
