@@ -110,6 +110,41 @@ TEST_CASE("where directories can't be exchanged, two renames do the same") {
   CHECK(folder.names() == Names{"last"});
 }
 
+TEST_CASE("an old directory that an earlier crash left aside does not stop two renames") {
+  const TemporaryFolder folder;
+  replace_directory(folder / ".minigpt-old-last", generation("0"));
+  replace_directory(folder / "last", generation("1"));
+  replace_directory(folder / "fresh", generation("2"));
+  CHECK(detail::replace_by_two_renames(folder / "fresh", folder / "last") == 0);
+  CHECK(generation_of(folder / "last") == "2");
+  CHECK(generation_of(folder / ".minigpt-old-last") == "1");
+}
+
+TEST_CASE("the permissions of a replaced directory are kept") {
+  const TemporaryFolder folder;
+  replace_directory(folder / "last", generation("1"));
+  fs::permissions(folder / "last", fs::perms::owner_all);
+  replace_directory(folder / "last", generation("2"));
+  CHECK(fs::status(folder / "last").permissions() == fs::perms::owner_all);
+}
+
+TEST_CASE("leftovers that are write-protected are removed too") {
+  const TemporaryFolder folder;
+  const fs::path own = folder / "own";
+  fs::create_directory(own);
+  fs::permissions(own, fs::perms::all);
+  const int status = in_child([&] {
+    // The administrator may remove everything: become somebody else.
+    if (::geteuid() == 0 && ::setuid(65534) != 0) return 1;
+    fs::create_directory(own / ".minigpt-tmp-1-2");
+    std::ofstream(own / ".minigpt-tmp-1-2" / "model") << "x";
+    fs::permissions(own / ".minigpt-tmp-1-2", fs::perms::owner_read | fs::perms::owner_exec);
+    return remove_leftovers(own) == 1 ? 0 : 2;
+  });
+  CHECK(status == 0);
+  CHECK(fs::is_empty(own));
+}
+
 TEST_CASE("a crash between the two renames is repaired") {
   const TemporaryFolder folder;
   replace_directory(folder / "last", generation("1"));

@@ -77,6 +77,7 @@ TEST_CASE("a target that is not a file is an error, and stays what it is") {
   REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
   CHECK_THROWS_AS(write_file_atomically(folder / "pipe", "x"), RunError);
   CHECK_THROWS_AS(read_file(folder / "pipe"), Error);
+  CHECK_THROWS_WITH_AS(AppendFile(folder / "pipe"), doctest::Contains("[append_line]"), RunError);
   CHECK_THROWS_AS(write_file_atomically(folder / "none" / "file", "x"), RunError);
   CHECK_THROWS_AS(read_file(folder / "none"), Error);
   CHECK_THROWS_AS(read_file(folder.path()), Error);
@@ -226,4 +227,30 @@ TEST_CASE("a log knows its length and checksum, whatever was added, cut off or t
   AppendFile moved = std::move(file);
   moved.append_line("5");
   CHECK(moved.seal() == FileSeal{6, checksum("1\n4\n5\n")});
+  AppendFile other(folder / "other");
+  other = std::move(moved);
+  other.append_line("6");
+  CHECK(other.seal() == FileSeal{8, checksum("1\n4\n5\n6\n")});
+  CHECK(read_file(folder / "other").empty());
+}
+
+TEST_CASE("files that are open are not handed to programs that are started") {
+  const TemporaryFolder folder;
+  detail::Descriptor descriptor;
+  REQUIRE(detail::open_file(folder / "log", O_RDWR | O_CREAT, 0600, descriptor) == 0);
+  CHECK((::fcntl(descriptor.get(), F_GETFD) & FD_CLOEXEC) != 0);
+}
+
+TEST_CASE("a signal of the file-size limit that was waiting before a write is left to wait") {
+  const TemporaryFolder folder;
+  const int status = in_child([&] {
+    sigset_t limit;
+    sigemptyset(&limit);
+    sigaddset(&limit, SIGXFSZ);
+    if (::pthread_sigmask(SIG_BLOCK, &limit, nullptr) != 0 || ::raise(SIGXFSZ) != 0) return 1;
+    write_file_atomically(folder / "file", "x");
+    sigset_t waiting;
+    return ::sigpending(&waiting) == 0 && ::sigismember(&waiting, SIGXFSZ) == 1 ? 0 : 2;
+  });
+  CHECK(status == 0);
 }
