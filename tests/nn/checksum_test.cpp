@@ -11,6 +11,8 @@ TEST_CASE("checksum: the numbers of xxhsum -H64") {
   CHECK(checksum("") == "ef46db3751d8e999");
   CHECK(checksum("a") == "d24ec4f1a98c6e5b");
   CHECK(checksum("abc") == "44bc2cf5ad770999");
+  CHECK(checksum("abcd") == "de0327b0d25d92cc");  // four bytes at the end are one word
+  CHECK(checksum("0123456789ab") == "862e292326b8a4fc");
   CHECK(checksum("0123456789abcdef0123456789abcdef") == "642a94958e71e6c5");
   CHECK(checksum("The quick brown fox jumps over the lazy dog, and nobody asks why.") == "4a493800eb0ea5e5");
 }

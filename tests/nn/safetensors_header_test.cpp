@@ -141,6 +141,15 @@ TEST_CASE("C-05: overlaps, holes and trailing bytes are refused, another order i
   CHECK(file.entries()[0].name == "a");  // entries are in the order of their data
   CHECK(file.entries()[1].name == "b");
   CHECK(file.bytes(*file.find("b")).size() == 3);
+
+  // An empty tensor may be named after the one that begins at the same byte.
+  CHECK(refusal(make_file("{" + a + "," + tensor("U8", "[0]", "[0,0]", "b") + "}", 4)).empty());
+}
+
+TEST_CASE("names in messages are cut between characters") {
+  const std::string name = std::string(79, 'x') + "\xE4\xB8\xAD" + "tail";
+  CHECK(detail::quote_name(name) == "'" + std::string(79, 'x') + "...'");
+  CHECK(detail::quote_name(std::string(80, 'x')) == "'" + std::string(80, 'x') + "'");
 }
 
 TEST_CASE("names and fields that occur twice are refused, also when they are spelled differently") {

@@ -156,10 +156,12 @@ TEST_CASE("C-13: types are converted where no value is lost, and named where the
   SafetensorsWriter writer;
   const double doubles[] = {0.1, -2.0, std::numeric_limits<double>::infinity()};
   const double huge[] = {0.0, 1e300};
+  const double largest[] = {std::numeric_limits<float>::max()};
   const float floats[] = {0.1F};
   const bool flags[] = {true, false, true};
   writer.add<double>("f64", {3}, doubles);
   writer.add<double>("huge", {2}, huge);
+  writer.add<double>("largest", {1}, largest);
   writer.add<float>("f32", {1}, floats);
   writer.add<bool>("flags", {3}, flags);
   // 2^31 - 1, -2^31 and 2^31 in 64 bits.
@@ -177,6 +179,7 @@ TEST_CASE("C-13: types are converted where no value is lost, and named where the
   CHECK(values<double>(file, "f64")[0] == 0.1);
   CHECK(values<double>(file, "f32")[0] == static_cast<double>(0.1F));
   CHECK(values<double>(file, "huge")[1] == 1e300);
+  CHECK(values<float>(file, "largest")[0] == std::numeric_limits<float>::max());
   CHECK(values<std::int32_t>(file, "i64") ==
         std::vector<std::int32_t>{std::numeric_limits<std::int32_t>::max(),
                                   std::numeric_limits<std::int32_t>::min()});
