@@ -11,6 +11,7 @@
 #include "nn/embedding.h"
 #include "nn/linear.h"
 #include "nn/norm.h"
+#include "tensor/views.h"
 #include "tests/reference_files.h"
 
 namespace minigpt {
@@ -95,6 +96,8 @@ TEST_CASE("init: what has no fans, or is no floating parameter, is refused") {
   CHECK_THROWS_AS(init::xavier_normal_(vector, 1, rng), Error);
   Variable whole(zeros({2, 2}, DType::i32));
   CHECK_THROWS_WITH_AS(init::normal_(whole, 0, 1, rng), doctest::Contains("int32"), Error);
+  Variable crosswise(transpose(zeros({2, 3})));
+  CHECK_THROWS_WITH_AS(init::normal_(crosswise, 0, 1, rng), doctest::Contains("row-major"), Error);
   CHECK(rng.state() == untouched.state());
 }
 

@@ -158,6 +158,10 @@ TEST_CASE("load_parameters: a long list is cut") {
   const std::string message = refusal(named_parameters(tower), tensors);
   CHECK(message.find("and 14 more") != std::string::npos);
   CHECK(message.size() < 300);
+  tensors.resize(tensors.size() - 14);  // six are told in full
+  CHECK(
+      refusal(named_parameters(tower), tensors) ==
+      "[load] file does not fit the model: unexpected: extra.0, extra.1, extra.2, extra.3, extra.4, extra.5");
 }
 
 // C-12: tied and untied models, loaded into each other.
@@ -184,6 +188,9 @@ TEST_CASE("load_parameters: a tied model takes either name, and both if they are
   tensors[4].tensor = transpose(slice(wide, 0, 2, 4));
   CHECK(refusal(parameters, tensors) == "");
   tensors[4].tensor = slice(wide, 0, 1, 3);  // 5 5 / 3 3
+  CHECK(refusal(parameters, tensors).find("differs") != std::string::npos);
+
+  tensors[4].tensor = full({4}, 3);  // the same numbers in another shape are another tensor
   CHECK(refusal(parameters, tensors).find("differs") != std::string::npos);
 
   tensors.erase(tensors.begin() + 1);  // the first name is absent, the alias stands for it

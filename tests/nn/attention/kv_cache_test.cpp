@@ -73,6 +73,17 @@ TEST_CASE("key/value cache: a full one is an error, before anything changes") {
   CHECK_THROWS_AS(attention.forward(one, Mode{}, &cache.layers[0]), Error);
 }
 
+TEST_CASE("key/value cache: no more positions can look back than were given, or are there") {
+  KvCache::Layer layer(1, 2, 8, 8, DType::f32);
+  const Tensor qkv = random({1, 3, 24}, 3, DType::f32);
+  CHECK_THROWS_WITH_AS(layer.attend_last(qkv, 2), doctest::Contains("2 of 3 positions, but 0 are cached"),
+                       Error);
+  layer.append(qkv);
+  layer.append(qkv);
+  CHECK_NOTHROW(layer.attend_last(qkv, 3));
+  CHECK_THROWS_WITH_AS(layer.attend_last(qkv, 4), doctest::Contains("4 of 3 positions"), Error);
+}
+
 TEST_CASE("key/value cache: by hand, one head of width 1") {
   KvCache::Layer layer(1, 1, 2, 1, DType::f32);
   const auto attend = [&](float q, float k, float v) {
