@@ -181,9 +181,14 @@ bool ModelFolder::check_best(const TrainState& state) const {
   if (!is_there(weights())) return !state.best_loss;
   const Metadata metadata = load_tensor_file(weights()).metadata;
   const auto found = metadata.find("minigpt.step");
-  // Older weights and states say nothing of each other.
-  if (found == metadata.end() || (state.best.empty() && state.best_loss)) return true;
   constexpr const char* kAdvice = "put the right file back, or remove it to go on without";
+  // Older weights and states say nothing of each other; newer ones do.
+  if (state.best.empty() && state.best_loss) return true;
+  if (found == metadata.end()) {
+    check(state.best.empty(), "resume", "{}: these are not the weights of step {} that the run saved; {}",
+          weights().string(), state.best_step, kAdvice);
+    return true;
+  }
   try {
     check_origin(metadata, weights(), state.settings, state.tokenizer, state.text_fingerprint);
   } catch (const Error& e) {

@@ -60,6 +60,10 @@ class ModelFolder {
   std::filesystem::path metrics_table() const { return path_ / "metrics.csv"; }
   std::filesystem::path watch() const { return path_ / "watch.jsonl"; }
   std::filesystem::path last() const { return path_ / "last"; }
+  // All of the above that a run writes: what a new run in the folder would replace.
+  std::vector<std::filesystem::path> files() const {
+    return {config(), tokenizer(), weights(), metrics(), metrics_table(), watch(), last()};
+  }
 
   // Is there a run that can be resumed?
   bool has_last() const;

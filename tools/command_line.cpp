@@ -13,6 +13,7 @@
 #include "models/train_config.h"
 #include "tensor/error.h"
 #include "tools/commands.h"
+#include "tools/messages.h"
 
 namespace minigpt::tools {
 namespace {
@@ -95,7 +96,7 @@ std::string parse_error_text(const CLI::ParseError& e) {
 }
 
 int usage_error(const std::string& text) {
-  fmt::print(stderr, "minigpt: {}\n", one_line(text));
+  say("minigpt: {}\n", one_line(text));
   return 2;
 }
 
@@ -187,7 +188,7 @@ std::string_view without_function(std::string_view text) {
 }
 
 int report(const char* text, int code) {
-  fmt::print(stderr, "minigpt: {}\n", without_function(text));
+  say("minigpt: {}\n", without_function(text));
   return code;
 }
 

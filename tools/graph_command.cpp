@@ -15,6 +15,7 @@
 #include "tools/commands.h"
 #include "tools/graph_format.h"
 #include "tools/inputs.h"
+#include "tools/outputs.h"
 
 extern char** environ;
 
@@ -101,6 +102,7 @@ int run(const Options& o) {
   const auto depth = static_cast<int>(o.depth.whole());
   if (o.unfold && o.depth.given()) throw Error("--unfold and --depth exclude each other");
   if (o.unfold && o.parameters) throw Error("--unfold shows parameters anyway: leave out --parameters");
+  if (!o.out.empty()) check_output_file("graph", o.out, {o.data});
   Remarks remarks;
   LoadedModel loaded = read_model(o.model, Weights::any, remarks);
   if (o.batch.given()) {

@@ -1,13 +1,12 @@
 #include "tools/inputs.h"
 
-#include <fmt/core.h>
-
 #include "tensor/reduce.h"
+#include "tools/messages.h"
 
 namespace minigpt::tools {
 
 void Remarks::print() {
-  for (const std::string& line : lines_) fmt::print(stderr, "{}\n", line);
+  for (const std::string& line : lines_) say("{}\n", line);
   lines_.clear();
 }
 

@@ -17,6 +17,8 @@
 #include "tools/bench/peak.h"
 #include "tools/commands.h"
 #include "tools/inputs.h"
+#include "tools/messages.h"
+#include "tools/outputs.h"
 #include "tools/report/page.h"
 
 namespace minigpt::tools {
@@ -188,21 +190,16 @@ Json inspect(const Options& o) {
 int run(const Options& o) {
   check(o.json || !o.out.empty(), "inspect", "needs --out FILE for the page, or --json");
   if (!o.out.empty()) {  // before minutes of work
+    check_output_file("inspect", o.out, {o.data});
     check(has_report_page(), "inspect",
           "--out: this minigpt was built without the page (no npm, or MINIGPT_REPORT=OFF); --json prints the "
           "same data");
-    const std::filesystem::path file(o.out), folder = file.has_parent_path() ? file.parent_path() : ".";
-    std::error_code ignored;
-    check(std::filesystem::is_directory(folder, ignored), "inspect", "--out: {} is not a folder",
-          folder.string());
-    check(!std::filesystem::is_directory(file, ignored), "inspect", "--out: {} is a folder", o.out);
-    check_writable_directory(folder);
   }
   apply_threads(o.threads);
   const Json inspection = inspect(o);
   if (!o.out.empty()) {
     write_file_atomically(o.out, report_page(inspection));
-    fmt::print(stderr, "{}: open it with a browser\n", o.out);
+    say("{}: open it with a browser\n", o.out);
   }
   if (o.json) fmt::print("{}\n", inspection.dump(-1, ' ', false, Json::error_handler_t::replace));
   return 0;

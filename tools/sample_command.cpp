@@ -11,6 +11,7 @@
 #include "tools/arguments.h"
 #include "tools/commands.h"
 #include "tools/inputs.h"
+#include "tools/messages.h"
 #include "tools/sample_output.h"
 
 namespace minigpt::tools {
@@ -148,10 +149,8 @@ int run(const Options& o) {
   remarks.print();
   work_begins();
   // The header goes to standard error, so that standard output holds the text and nothing else.
-  fmt::print(stderr, "seed {}, temperature {}", seed, options.temperature);
-  if (prompts[0].from_start)
-    fmt::print(stderr, ", starting from {}", loaded.tokenizer.label(prompts[0].tokens[0]));
-  fmt::print(stderr, "\n");
+  say("seed {}, temperature {}{}\n", seed, options.temperature,
+      prompts[0].from_start ? ", starting from " + loaded.tokenizer.label(prompts[0].tokens[0]) : "");
 
   GptDecoder decoder(*loaded.model, o.dtype == "bf16" ? DType::bf16 : DType::f32);
   const std::size_t texts =

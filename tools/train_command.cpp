@@ -19,6 +19,7 @@
 #include "tools/commands.h"
 #include "tools/folder_lock.h"
 #include "tools/interrupt.h"
+#include "tools/messages.h"
 #include "tools/progress.h"
 #include "tools/train_setup.h"
 
@@ -127,6 +128,8 @@ int run(const Options& o) {
   work_begins();
   check_writable_directory(setup.folder.path());
   lock.take(setup.folder.path());
+  // Another run may have ended here while this one read its text.
+  if (!o.request.resume) room_for(setup.folder, o.request);
 
   Trainer trainer(setup.config, *setup.tokenizer, data);
   if (setup.init_from) trainer.start_from(*setup.init_from);
@@ -145,9 +148,15 @@ int run(const Options& o) {
 
   if (o.log_every.given() && !o.json && default_style() == OutputStyle::live)
     setup.notes.push_back("--log-every has no effect on a terminal, where one line is drawn over");
-  std::FILE* notes = o.json ? stderr : stdout;
-  for (const std::string& note : setup.notes) fmt::print(notes, "note: {}\n", note);
-  if (!data.has_validation()) fmt::print(notes, "note: {}\n", data.validation_note());
+  // Standard output holds nothing but objects with --json.
+  const auto tell = [&](const std::string& line) {
+    if (o.json)
+      say("{}\n", line);
+    else
+      fmt::print("{}\n", line);
+  };
+  for (const std::string& note : setup.notes) tell("note: " + note);
+  if (!data.has_validation()) tell("note: " + data.validation_note());
   const std::atomic<bool>& interrupted = watch_interrupts();  // from the first line on
   std::optional<NgramLadder> ladder;
   if (!o.json) {
@@ -158,8 +167,8 @@ int run(const Options& o) {
     }
   }
   if (trainer.state().step >= setup.config.steps) {
-    fmt::print(notes, "nothing to do: {} made already; ask for more with --steps\n",
-               count_of(trainer.state().step, "step"));
+    tell(fmt::format("nothing to do: {} made already; ask for more with --steps",
+                     count_of(trainer.state().step, "step")));
     stop_watching_interrupts();
     return 0;
   }
@@ -192,13 +201,12 @@ int run(const Options& o) {
   stop_watching_interrupts();
   progress.finish();
   if (reason == StopReason::interrupted) {
-    fmt::print(notes, "stopped at step {}, saved in {}; go on with --resume\n", trainer.state().step,
-               setup.folder.path().string());
+    tell(fmt::format("stopped at step {}, saved in {}; go on with --resume", trainer.state().step,
+                     setup.folder.path().string()));
     return 130;
   }
   if (reason == StopReason::early_stop)
-    fmt::print(notes, "stopped early: no better loss in {}\n",
-               count_of(setup.config.early_stop, "evaluation"));
+    tell("stopped early: no better loss in " + count_of(setup.config.early_stop, "evaluation"));
   if (!o.json) print_end(setup, trainer, data, ladder ? &*ladder : nullptr);
   return 0;
 }

@@ -7,6 +7,7 @@
 #include "nn/files.h"
 #include "tools/builtin_text.h"
 #include "tools/inputs.h"
+#include "tools/outputs.h"
 
 namespace minigpt::tools {
 namespace {
@@ -18,25 +19,6 @@ std::vector<std::pair<std::string, std::string>> values_of(TrainConfig config) {
     if (field.fixed) list.emplace_back(field.name, fmt::format("{}", value));
   });
   return list;
-}
-
-// What is in the folder of a run that never came to its first save is nobody's loss. A config.json of another program is.
-void make_room(const ModelFolder& folder, const TrainRequest& request, std::vector<std::string>& notes) {
-  std::error_code ignored;
-  if (request.overwrite || !std::filesystem::exists(folder.config(), ignored)) return;
-  check(!folder.has_model(), "train",
-        "{} already holds a model; {}replace it with --overwrite, or choose another --out", request.out,
-        folder.has_last() ? "go on with --resume, " : "");
-  try {
-    folder.load_config();
-  } catch (const Error&) {
-    fail("train",
-         "{} is there and cannot be read as that of a model: replace it with --overwrite, or choose another "
-         "--out",
-         folder.config().string());
-  }
-  notes.push_back(
-      fmt::format("{} holds a run that ended before its first save; this one takes its place", request.out));
 }
 
 TrainConfig resumed_config(const ModelFolder& folder, const TrainRequest& request,
@@ -175,10 +157,16 @@ void load_data(const TrainRequest& request, TrainSetup& setup, const std::option
 
 }  // namespace
 
+std::string room_for(const ModelFolder& folder, const TrainRequest& request) {
+  return check_room(folder, {request.out, request.overwrite, {request.data, request.config_file}});
+}
+
 void TrainSetup::clear_folder() const {
   remove_leftovers(folder.path());
-  std::vector<std::filesystem::path> old = {folder.weights(), folder.metrics(), folder.metrics_table(),
-                                            folder.watch(), folder.last()};
+  std::vector<std::filesystem::path> old;
+  // Those two are replaced, so that the folder says at any moment what it is.
+  for (const std::filesystem::path& file : folder.files())
+    if (file != folder.config() && file != folder.tokenizer()) old.push_back(file);
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(folder.path(), ignored))
     if (entry.path().filename().string().starts_with("events.out.tfevents.")) old.push_back(entry.path());
@@ -198,7 +186,7 @@ TrainSetup prepare(const TrainRequest& request, const ConfigOptions& options) {
     setup.tokenizer = setup.folder.load_tokenizer();
     setup.folder.check_state(*state, setup.config, *setup.tokenizer);
   } else {
-    make_room(setup.folder, request, setup.notes);
+    if (const std::string note = room_for(setup.folder, request); !note.empty()) setup.notes.push_back(note);
     setup.config = preset(request.preset.empty() ? "quick" : request.preset);
     if (!request.config_file.empty())
       apply_json(setup.config, read_file(request.config_file), request.config_file);

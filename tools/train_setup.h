@@ -30,6 +30,9 @@ struct TrainSetup {
   void clear_folder() const;
 };
 
+// check_room() for a new run; prepare() calls it first of all.
+std::string room_for(const ModelFolder& folder, const TrainRequest& request);
+
 TrainSetup prepare(const TrainRequest& request, const ConfigOptions& options);
 
 }  // namespace minigpt::tools

@@ -133,6 +133,29 @@ TEST_CASE("folders from before there were checksums: read, gone on with, and wha
   CHECK(ordered_json::parse(desk.read("m/last/state.json"))["version"] == 2);
 }
 
+TEST_CASE("C-13: best weights that do not say what run they are of are not taken for those of this one") {
+  NamesDesk desk;
+  REQUIRE(desk.run(other_run("")).code == 0);
+  const std::string good = desk.read("m/model.safetensors");
+  const CheckpointBytes own(good);
+  CheckpointBytes empty(good), foreign(good);
+  empty.header = ordered_json::object();
+  empty.data.clear();
+  foreign.header.erase("__metadata__");
+  for (char& byte : foreign.data) byte = static_cast<char>(byte ^ 1);
+  for (const std::string& file : {foreign.file(), empty.file(), own.file()}) {
+    desk.write("m/model.safetensors", file);
+    const Outcome run = desk.run("train --resume --out m --steps 14 --threads 1");
+    CAPTURE(run.text());
+    CHECK(refused_in_one_line(run));
+    CHECK(contains(run.err, "m/model.safetensors: these are not the weights of step"));
+    CHECK(contains(run.err, "put the right file back, or remove it to go on without"));
+    CHECK(desk.read("m/model.safetensors") == file);
+  }
+  desk.write("m/model.safetensors", good);
+  CHECK(desk.run("train --resume --out m --steps 14 --threads 1").code == 0);
+}
+
 TEST_CASE("C-11: best weights that are missing are missed") {
   NamesDesk desk;
   REQUIRE(desk.run(other_run("")).code == 0);

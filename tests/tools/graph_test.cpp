@@ -118,7 +118,7 @@ TEST_CASE("graph: --out writes a file; bad input is answered with one line and e
   refuses("graph --model model --unfold --depth 2", "--unfold and --depth exclude each other");
   refuses("graph --model model --depth x", "--depth: 'x'");
   refuses("graph --model model --batch 0", "--batch: 0 is out of range");
-  refuses("graph --model model --out none/g.dot", "none/g.dot: can't create a file");
+  refuses("graph --model model --out none/g.dot", "none is not a folder");
   refuses("graph", "--model is required");
 }
 

@@ -83,11 +83,15 @@ RunningCommand::RunningCommand(const std::vector<std::string>& words, const fs::
     ::dup2(::fileno(input), STDIN_FILENO);
     ::dup2(out[1], STDOUT_FILENO);
     ::dup2(err[1], STDERR_FILENO);
-    if (!options.output_file.empty()) {
-      const int file = ::open(options.output_file.c_str(), O_WRONLY | O_CLOEXEC);
-      if (file < 0 || ::dup2(file, STDOUT_FILENO) < 0) ::_exit(125);
-    }
+    const auto redirect = [](int descriptor, const std::string& path) {
+      if (path.empty()) return;
+      const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+      if (file < 0 || ::dup2(file, descriptor) < 0) ::_exit(125);
+    };
+    redirect(STDOUT_FILENO, options.output_file);
+    redirect(STDERR_FILENO, options.error_file);
     restrict_child(options);
+    for (const int descriptor : options.closed) ::close(descriptor);
     ::fexecve(program, argv.data(), envp.data());
     ::_exit(126);
   }

@@ -28,6 +28,8 @@ struct RunOptions {
   std::string input;                     // standard input
   std::vector<std::string> environment;  // "NAME=value", added to the test's own
   std::string output_file;               // where standard output goes instead
+  std::string error_file;                // where standard error goes instead
+  std::vector<int> closed;               // standard descriptors that the command does not have
   bool as_nobody = false;    // give up the rights of the administrator, for whom nothing is forbidden
   long file_size_limit = 0;  // in bytes, 0 for none: writing beyond fails, as on a full disk
   long open_file_limit = 0;  // 0 for the usual one

@@ -145,6 +145,7 @@ TEST_CASE("T-12: what is not a readable file is refused with a reason") {
   check_refused(desk, desk.run("train --out m --data pipe"), "pipe: is not a regular file");
   check_refused(desk, desk.run("train --out m --data missing.txt"), "missing.txt: no such file");
   std::filesystem::permissions(desk.path() / "t.txt", std::filesystem::perms::none);
+  std::filesystem::permissions(desk.path(), std::filesystem::perms::all);
   RunOptions nobody;
   nobody.as_nobody = true;
   check_refused(desk, desk.run("train --out m --data t.txt", nobody),

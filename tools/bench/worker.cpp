@@ -11,6 +11,7 @@
 #include <cstdlib>
 
 #include "tensor/error.h"
+#include "tools/messages.h"
 
 namespace minigpt::tools {
 namespace {
@@ -104,7 +105,7 @@ std::optional<double> Worker::ask(const std::string& request) {
   const bool answered =
       ::write(in_, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && read_line(line);
   if (!answered) {
-    fmt::print(stderr, "note: {} ended unexpectedly and is left out\n", name_);
+    say("note: {} ended unexpectedly and is left out\n", name_);
     end();
     return std::nullopt;
   }
