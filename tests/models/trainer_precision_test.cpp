@@ -80,6 +80,32 @@ TEST_CASE("bf16: other bits than f32, nearly the same loss, the same bits for an
   CHECK(run(config).weights == rounded.weights);
 }
 
+TEST_CASE("bf16: evaluations multiply as the training does") {
+  TrainConfig config = tiny_run();
+  config.dtype = "bf16";
+  config.eval_mode = "windows";
+  config.steps = 1;
+  const TinyData tiny(config);
+  Trainer trainer(config, tiny.tokenizer, tiny.data);
+  const auto loss = [&](Precision precision, Split split) {
+    const NoGrad no_grad;
+    const ScopedMatmulPrecision scope(precision);
+    double total = 0;
+    for (std::int64_t i = 0; i < config.eval_batches; ++i) {
+      const TokenBatch batch = tiny.data.eval_batch(split, i, config.eval_batches, nullptr);
+      total += trainer.model().loss(batch.inputs, batch.targets).item();
+    }
+    return total / static_cast<double>(config.eval_batches);
+  };
+  const double training = loss(Precision::bf16, Split::kTrain),
+               validation = loss(Precision::bf16, Split::kValidation);
+  REQUIRE(training != loss(Precision::full, Split::kTrain));
+  Recorder seen;
+  trainer.run(nullptr, seen);
+  CHECK(seen.evaluations[0].train_loss == training);
+  CHECK(seen.evaluations[0].val_loss == validation);
+}
+
 TEST_CASE("bf16: outside of the run, products are exact again") {
   TrainConfig config = tiny_run();
   config.dtype = "bf16";
