@@ -64,11 +64,15 @@ TEST_CASE("event log: a version, then steps and evaluations; a resumed run says 
     StepReport step;
     step.step = 7;
     step.loss = 2;
+    step.learning_rate = 0.125;
+    step.grad_norm = 0.5;
     log.on_step(step);
     EvalReport evaluation;
     evaluation.step = 8;
     evaluation.val_loss = 3;
     log.on_evaluation(evaluation);
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+      CHECK(events_of(read_file(entry.path())).size() == 4);  // an evaluation can be seen at once
     log.on_save(8);
   }
   CHECK(next.steps.size() == 1);
@@ -85,6 +89,8 @@ TEST_CASE("event log: a version, then steps and evaluations; a resumed run says 
   CHECK(events[1].ends_with(std::string("\x10\x07\x3A\x02\x08\x01")));  // step 7, session log: start
   for (const char* tag : {"loss/train", "learning_rate", "grad_norm"})
     CHECK(events[2].find(tag) != std::string::npos);
+  CHECK(events[2].find(std::string("learning_rate\x15\0\0\0\x3E", 18)) != std::string::npos);  // 0.125
+  CHECK(events[2].find(std::string("grad_norm\x15\0\0\0\x3F", 14)) != std::string::npos);      // 0.5
   CHECK(events[3].find("loss/validation") != std::string::npos);
   CHECK_THROWS_AS(EventLog(folder.path() / "missing", 0, next), RunError);
 }

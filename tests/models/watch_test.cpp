@@ -6,7 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "models/layer_probe.h"
+#include "models/statistics.h"
 #include "nn/files.h"
+#include "tensor/views.h"
 #include "tests/models/tiny_models.h"
 #include "tests/nn/temporary_folder.h"
 
@@ -59,6 +62,38 @@ TEST_CASE("watch: training goes on bit for bit, and every due step has its line"
     CHECK(line["layers"].size() == 2);
     CHECK(line["layers"][0]["entropy"].size() == 2);
   }
+}
+
+TEST_CASE(
+    "watch: a record holds the weights before the update, the clipping, and two sequences of the batch") {
+  const TemporaryFolder folder;
+  GptConfig config = test::tiny_config();
+  Generator rng(1);
+  Gpt gpt(config, rng);
+  const std::vector<NamedParameter> parameters = gpt.parameters();
+  const Tensor inputs = test::tokens_for(config, 3, 4);
+  gpt.loss(inputs, inputs).backward();
+  const UpdateView view{7, gpt, parameters, inputs, 2.5, 0.4};
+  Watch watch(folder.path() / "watch.jsonl", 1, 0);
+  watch.before_update(view);
+  const double before = statistics(parameters[0].variable.value()).norm;
+  for (NamedParameter p : parameters) p.variable.mutable_value().fill_(0.5);
+  watch.after_update(view);
+  const std::vector<json> lines = lines_of(folder.path() / "watch.jsonl");
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0]["clip"] == 0.4);
+  CHECK(lines[0]["grad_norm"] == 2.5);
+  CHECK(lines[0]["parameters"][0]["weight"]["norm"] == before);
+  const std::vector<LayerReport> expected = probe_layers(gpt, slice(inputs, 0, 0, 2));
+  for (std::size_t layer = 0; layer < 2; ++layer) {
+    CHECK(lines[0]["layers"][layer]["residual"] == expected[layer].residual);
+    CHECK(lines[0]["layers"][layer]["branch"] == expected[layer].branch);
+  }
+  for (NamedParameter p : parameters) init::normal_(p.variable, 0, 0.5, rng);
+  watch.before_update(view);
+  watch.after_update(view);
+  CHECK(lines_of(folder.path() / "watch.jsonl")[1]["layers"][0]["residual"] ==
+        probe_layers(gpt, slice(inputs, 0, 0, 2))[0].residual);
 }
 
 TEST_CASE("watch: a resumed run forgets what came after the step it goes on from") {
