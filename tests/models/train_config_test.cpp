@@ -197,6 +197,38 @@ TEST_CASE("presets: all fit together, and say what they are; an unknown one list
   CHECK_THROWS_AS(preset_help(""), Error);
 }
 
+// A recipe is what the documents give results for: a number that changes by accident makes them wrong.
+TEST_CASE("presets: the recipes") {
+  struct Recipe {
+    const char* name;
+    const char* differs;  // from the default settings
+  };
+  for (const Recipe& recipe :
+       {Recipe{
+            "quick",
+            R"({"block_size": 128, "positions": "rotary", "norm": "rms", "norm_gain": false, "qk_norm": true,
+                      "activation": "relu_squared", "tie_weights": false, "zero_init": true, "optimizer": "muon",
+                      "batch_size": 16, "steps": 1100, "learning_rate": 0.01, "min_lr": 0, "schedule": "wsd",
+                      "warmup_steps": 10, "lr_decay_steps": 1100, "decay_steps": 660, "eval_batches": 10})"},
+        Recipe{"nanogpt-cpu", R"({"steps": 2001, "eval_mode": "batches"})"},
+        Recipe{
+            "nanogpt-baby",
+            R"({"block_size": 256, "n_layer": 6, "n_head": 6, "n_embd": 384, "dropout": 0.2, "batch_size": 64,
+                      "steps": 5001, "lr_decay_steps": 5000, "eval_batches": 200, "eval_mode": "batches"})"},
+        Recipe{
+            "names",
+            R"({"block_size": 16, "n_layer": 1, "n_head": 4, "n_embd": 16, "norm": "rms", "norm_gain": false,
+                      "activation": "relu", "tie_weights": false, "init_std": 0.08, "documents": true,
+                      "batch_size": 1, "steps": 1000, "learning_rate": 0.01, "min_lr": 0, "schedule": "wsd",
+                      "warmup_steps": 0, "lr_decay_steps": 1000, "decay_steps": 1000, "beta1": 0.85,
+                      "weight_decay": 0, "grad_clip": 0, "eval_every": 500, "eval_batches": 200,
+                      "save_every": 1000})"}}) {
+    TrainConfig config;
+    apply_json(config, recipe.differs, recipe.name);
+    CHECK_MESSAGE(to_json(config) == to_json(preset(recipe.name)), recipe.name);
+  }
+}
+
 TEST_CASE("presets: names has 4,192 parameters with 26 letters; nanogpt-baby has nanoGPT's 10.65 million") {
   const auto size_of = [](const std::string& name, std::int64_t vocab) {
     TrainConfig config = preset(name);
