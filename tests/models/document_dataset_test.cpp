@@ -54,6 +54,8 @@ TEST_CASE("documents: what does not fit the window is cut, and counted") {
   Generator rng(1);
   const DocumentDataset data(text, tokenizer, 1.0, 4, rng);
   CHECK(data.cut_count() == 1);  // "abcd" has five predictions, "ab" three
+  CHECK(DocumentDataset(text, tokenizer, 1.0, 5, rng).cut_count() == 0);  // fits to the last place
+  CHECK(DocumentDataset(text, tokenizer, 1.0, 2, rng).cut_count() == 2);
   for (std::int64_t step = 0; step < 2; ++step) {
     const Batch batch = data.at_step(Split::kTrain, step);
     if (batch.block == 4) {

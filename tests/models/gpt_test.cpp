@@ -160,6 +160,37 @@ TEST_CASE("gpt: initial values: spread 0.02, residual projections smaller with d
   }
 }
 
+TEST_CASE("gpt: with zero_init both branches of every block begin at zero, and nothing else does") {
+  GptConfig config = tiny_config();
+  config.zero_init = true;
+  Generator rng(7);
+  Gpt gpt(config, rng);
+  for (const NamedParameter& p : gpt.parameters()) {
+    INFO(p.name);
+    if (p.variable.rank() == 2) CHECK((deviation(p.variable) == 0) == p.name.ends_with("c_proj.weight"));
+  }
+}
+
+TEST_CASE("gpt: a block that is computed again shows its values once") {
+  GptConfig config = tiny_config();
+  Generator rng(7);
+  const Gpt gpt(config, rng);
+  const Tensor tokens = test::tokens_for(config, 1, 4);
+  const auto seen = [&](bool recompute) {
+    std::vector<std::string> paths;
+    const std::function<void(const char*, const Variable&)> observe = [&](const char* path, const Variable&) {
+      paths.emplace_back(path);
+    };
+    Mode mode;
+    mode.observe = &observe;
+    mode.recompute = recompute;
+    gpt.loss(tokens, tokens, mode).backward();
+    return paths;
+  };
+  CHECK(seen(true) == seen(false));
+  CHECK(seen(true).size() > 4);
+}
+
 TEST_CASE("gpt: tied weights are one parameter, in one group, decayed and updated once (T-10)") {
   GptConfig config = tiny_config();
   Generator rng(1);

@@ -57,6 +57,7 @@ TEST_CASE("ngram: a text small enough for pencil and paper") {
   CHECK(ladder.uniform == doctest::Approx(std::log(2.0)));
   // Order 1: b is 2 of 4 with any constant; Witten-Bell (2 + 2 * 1/2) / (4 + 2).
   CHECK(ladder.rows[0].order == 1);
+  CHECK(ladder.rows[0].additive_constant == kAdditiveGrid[0]);  // of equal ones the first
   CHECK(ladder.rows[0].additive_loss == doctest::Approx(std::log(2.0)));
   CHECK(ladder.rows[0].witten_bell_loss == doctest::Approx(std::log(2.0)));
   // Order 2: b followed a 2 times of 2, so the smallest constant is the best; Witten-Bell (2 + 1 * 1/2) / (2

@@ -245,6 +245,14 @@ TEST_CASE("sampler: top-p keeps the likeliest that together reach p, at least on
   same(p(0.6, 2), {0, 1, 0, 0});  // after top-k: 2/3 and 1/3, and the first is enough
 }
 
+TEST_CASE("sampler: of equally likely tokens top-p keeps those of lower ids, and no more than it needs") {
+  const std::vector<float> even(4, 1);  // a quarter each, without rounding
+  const auto p = [&](double top_p) { return next_probabilities(even, with(1, 0, top_p)); };
+  CHECK(p(0.25) == std::vector<double>{1, 0, 0, 0});
+  CHECK(p(0.5) == std::vector<double>{0.5, 0.5, 0, 0});
+  CHECK(p(0.51) == std::vector<double>{1 / 3.0, 1 / 3.0, 1 / 3.0, 0});
+}
+
 TEST_CASE("sampler: draws follow the probabilities, and 2 V words are drawn") {
   const std::vector<float> logits = {std::log(0.7f), std::log(0.2f), std::log(0.1f)};
   Generator rng(5);

@@ -148,6 +148,7 @@ TEST_CASE(
   CHECK(a.data.fingerprint() == b.data.fingerprint());
   CHECK(a.data.fingerprint() != c.data.fingerprint());
   CHECK(a.data.fingerprint() != d.data.fingerprint());
+  CHECK(a.data.fingerprint().starts_with("400-"));
   config.seed = 99;
   CHECK(TinyData(config).data.fingerprint() == a.data.fingerprint());
 }
