@@ -74,6 +74,27 @@ TEST_CASE("verdicts: blocks whose gradients differ by more than 30 times") {
     for (ParameterGradient& p : report.parameters)
       if (p.name.starts_with("transformer.h.0.")) p.grad.norm *= factor;
   };
+  // Equal blocks first, then just within and just beyond the limits. Vectors do not count.
+  for (ParameterGradient& p : report.parameters) {
+    p.grad.norm = p.name.find(".ln_") == p.name.npos ? 1 : 1e6;
+    p.grad.count = 1;
+  }
+  for (const double factor : {1.0, 29.0, 1 / 29.0}) {
+    CAPTURE(factor);
+    scale_first_block(factor);
+    CHECK_FALSE(find(gradient_verdicts(report, 0), "vanishing"));
+    CHECK_FALSE(find(gradient_verdicts(report, 0), "exploding"));
+    scale_first_block(1 / factor);
+  }
+  scale_first_block(31);
+  CHECK(find(gradient_verdicts(report, 0), "exploding"));
+  scale_first_block(1 / 31.0 / 31.0);
+  CHECK(find(gradient_verdicts(report, 0), "vanishing"));
+  scale_first_block(0);  // told as zero, not as vanishing
+  CHECK_FALSE(find(gradient_verdicts(report, 0), "vanishing"));
+  CHECK(find(gradient_verdicts(report, 0), "zero"));
+
+  report = inspect_gradients(lively_model(tiny_config(), 1), kTokens, kTargets);
   scale_first_block(1e-4);
   REQUIRE(find(gradient_verdicts(report, 0), "vanishing"));
   CHECK(find(gradient_verdicts(report, 0), "vanishing")->where == "transformer.h.0");

@@ -76,6 +76,24 @@ TEST_CASE("head analysis: a type needs a lift of 0.25; the largest one names it"
   CHECK(head_type(s) == "sink on the first character");
 }
 
+TEST_CASE("head analysis: where each type begins") {
+  const auto type = [](const std::function<void(HeadScores&)>& change) {
+    HeadScores s;
+    s.offset.resize(4);
+    s.entropy.add(0.5, 1);
+    change(s);
+    return head_type(s);
+  };
+  CHECK(type([](HeadScores& s) { s.offset[2].add(0.26, 0); }) == "2 characters back");
+  CHECK(type([](HeadScores& s) { s.offset[2].add(0.24, 0); }) == "mixed");
+  CHECK(type([](HeadScores& s) { s.local.add(0.36, 0); }) == "the last few characters");
+  CHECK(type([](HeadScores& s) { s.local.add(0.34, 0); }) == "mixed");
+  CHECK(type([](HeadScores& s) { s.entropy.add(1.22, 1); }) == "broad");  // 0.86 on average
+  CHECK(type([](HeadScores& s) { s.entropy.add(1.18, 1); }) == "mixed");
+  CHECK(type([](HeadScores& s) { s.top.add(0.51, 0); }) == "a few, by content");
+  CHECK(type([](HeadScores& s) { s.top.add(0.49, 0); }) == "mixed");
+}
+
 TEST_CASE(
     "head analysis: without a head is the model whose head has zeros in c_proj, and the original stays") {
   GptConfig config = tiny_config();
@@ -134,6 +152,16 @@ TEST_CASE("head analysis: kinds of tokens, in English and Chinese") {
     if (c) CHECK(kind(c) == TokenKind::punctuation);
   for (const char32_t c : U"a猫7")
     if (c) CHECK(kind(c) == TokenKind::other);
+  // The first and the last of every stretch of punctuation, and their neighbours.
+  const auto kinds_of = [](std::u32string text) {
+    std::sort(text.begin(), text.end());  // as the vocabulary is
+    return token_kinds(CharTokenizer::from_text(text));
+  };
+  for (const TokenKind k : kinds_of(U"!/:@[`{~\u2010\u2027\u2030\u205E\u00AB\u00BB\u3001\u3003\u3008\u3011"
+                                    U"\uFF01\uFF0F\uFF1A\uFF20"))
+    CHECK(k == TokenKind::punctuation);
+  for (const TokenKind k : kinds_of(U"09AZaz\u200F\u2028\u205F\u3004\u3007\u3012\uFF00\uFF10\uFF19\uFF21"))
+    CHECK(k == TokenKind::other);
 }
 
 TEST_CASE("head analysis: texts that do not fit are an error") {

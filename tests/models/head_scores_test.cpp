@@ -74,6 +74,7 @@ TEST_CASE("head scores: a sink counts where the first token is far") {
   CHECK(s.sink.value() == 1);
   CHECK(s.sink.rows == 42 - kFarFrom);
   CHECK(s.local.value() == 0);
+  CHECK(s.local.rows == 42 - (4 * kNear - 1));
   CHECK(s.local.lift() < 0);  // it avoids what is near
 }
 

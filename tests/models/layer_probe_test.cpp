@@ -43,6 +43,18 @@ TEST_CASE("probe: units with a bias far below zero are dead, and only those") {
   }
 }
 
+TEST_CASE("probe: a unit is inactive where its slope is below a hundredth") {
+  GptConfig config = tiny_config();
+  config.activation = "relu_squared";  // slope 2 z
+  Gpt gpt = lively_model(config, 2);
+  Linear& fc = gpt.transformer.h[0].mlp.c_fc;
+  init::zeros_(fc.weight);
+  // Slopes of 0.0098 and 0.0102 beside those of 2.
+  const double z[] = {0.0049, 0.0051};
+  for (std::int64_t i = 0; i < 16; ++i) fc.bias.mutable_value().mutable_data<double>()[i] = i < 2 ? z[i] : 1;
+  CHECK(probe_layers(gpt, tokens_for(config, 2, 4))[0].inactive == doctest::Approx(1 / 16.0));
+}
+
 TEST_CASE("probe: entropy is 1 for heads that look evenly, and falls when they choose") {
   Gpt gpt = lively_model(tiny_config(), 3);
   Linear& c_attn = gpt.transformer.h[0].attn.c_attn;

@@ -76,6 +76,19 @@ TEST_CASE("predictions: the loss of a token depends on nothing after it") {
   CHECK(saliency_by_token(gpt, pair)[0] == doctest::Approx(predict(gpt, pair).saliency[0]));
 }
 
+TEST_CASE("predictions: of equally likely tokens the lower id comes first") {
+  Gpt gpt = lively_model(tiny_config(), 1);
+  init::zeros_(gpt.lm_head.weight);
+  const Predictions p = predict(gpt, kText, 3);
+  for (const std::vector<Candidate>& top : p.top)
+    for (std::int32_t id = 0; id < 3; ++id) CHECK(top[static_cast<std::size_t>(id)].token == id);
+}
+
+TEST_CASE("predictions: the operations that saliency takes, four per weight, token and pass") {
+  Gpt gpt = lively_model(tiny_config(), 1);
+  CHECK(saliency_flops(gpt, 3) == 4.0 * static_cast<double>(parameter_count(gpt.parameters())) * 9);
+}
+
 TEST_CASE("predictions: a text that does not fit is refused") {
   const Gpt gpt = lively_model(tiny_config(), 1);
   const std::vector<std::int32_t> six(6, 0), one(1, 0);

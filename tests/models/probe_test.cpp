@@ -134,6 +134,32 @@ TEST_CASE("probe: training with probes on gives bit-identical weights and leaves
   CHECK(std::memcmp(results[0].data(), results[1].data(), results[0].size() * sizeof(float)) == 0);
 }
 
+TEST_CASE("probe: a further pass begins anew") {
+  const Gpt gpt = lively_model(tiny_config(), 1);
+  const Tensor tokens = tokens_for(gpt.config, 2, 4);
+  Probe probe(gpt, {"*"});
+  const Mode mode = probe.watching({});
+  gpt.loss(tokens, tokens, mode).backward();
+  for (const Captured& c : probe.finish()) CHECK(c.gradient.defined());
+  gpt.forward(tokens, mode);
+  for (const Captured& c : probe.finish()) CHECK_MESSAGE(!c.gradient.defined(), c.name);
+}
+
+TEST_CASE("probe: what is computed beside the step is computed with its precision") {
+  Generator rng(1);
+  const Gpt gpt(tiny_config(), rng);
+  const Tensor tokens = tokens_for(gpt.config, 2, 4);
+  const auto query = [&](Precision precision) {
+    Probe probe(gpt, {"transformer.h.0.attn.c_attn"});
+    {
+      const ScopedMatmulPrecision scope(precision);
+      gpt.forward(tokens, probe.watching({}));
+    }
+    return probe.finish()[0].value.to_vector<float>();
+  };
+  CHECK(query(Precision::full) != query(Precision::bf16));
+}
+
 TEST_CASE("probe: masks of PyTorch's stream cannot be drawn again, so values inside of blocks are refused") {
   const Gpt gpt = lively_model(dropping(), 1);
   Generator rng(1);

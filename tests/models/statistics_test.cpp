@@ -39,6 +39,8 @@ TEST_CASE("statistics: values that are not finite are counted and left out") {
   CHECK(s.norm == doctest::Approx(std::sqrt(10.0)));
   CHECK(s.rms() == doctest::Approx(std::sqrt(5.0)));
   CHECK(s.count == 4);
+  CHECK(s.std == doctest::Approx(1));
+  CHECK(statistics(Tensor::from<double>({0, inf, 3, std::nan("")}, {4})).zeros == 0.25);  // of all elements
   CHECK(statistics(Tensor::from<double>({inf}, {1})).norm == 0);
 }
 

@@ -115,6 +115,41 @@ TEST_CASE("why: a gradient that float32 cannot hold is there in float64") {
   // What comes through the branch is far below the smallest float; nothing else uses the gain.
   CHECK(a.explanation.state == GradientState::zero);
   CHECK(cause(a).starts_with("underflow"));
+  for (const NamedParameter& p : gpt.parameters()) CHECK(p.variable.dtype() == DType::f32);  // as it was
+}
+
+TEST_CASE("why: a limit of the gradient norm is told, with what is left of the gradient") {
+  const Fixture f;
+  Gpt gpt = f.model();
+  WhyRequest request;
+  request.tensor = "lm_head.weight";
+  request.inputs = f.inputs;
+  request.targets = f.targets;
+  const WhyAnswer free = why(gpt, f.tokenizer, request);
+  CHECK(free.clip == 1);
+  request.grad_clip = free.grad_norm / 4;
+  const WhyAnswer limited = why(gpt, f.tokenizer, request);
+  CHECK(limited.clip == doctest::Approx(0.25).epsilon(1e-4));
+  REQUIRE(limited.explanation.causes.size() == free.explanation.causes.size() + 1);
+  CHECK(limited.explanation.causes.back().id == "clipped");
+}
+
+TEST_CASE("why: dropout is that of the seed, and none without one") {
+  Fixture f;
+  f.config.dropout = 0.5;
+  Gpt gpt = f.model();
+  const auto loss = [&](std::optional<std::uint64_t> seed) {
+    WhyRequest request;
+    request.tensor = "transformer.wte.weight";
+    request.inputs = f.inputs;
+    request.targets = f.targets;
+    request.dropout_seed = seed;
+    return why(gpt, f.tokenizer, request).loss;
+  };
+  CHECK(loss({}) == gpt.loss(f.inputs, f.targets).item());
+  CHECK(loss(1) == loss(1));
+  CHECK(loss(1) != loss(2));
+  CHECK(loss(0) != loss({}));
 }
 
 TEST_CASE("why: a name that does not exist is answered with the nearest") {
