@@ -40,8 +40,7 @@ Array affine(Tape& t, const Array& x, const Array& weight, const Array& bias) {
     for (std::int64_t j = 0; j < n; ++j) {
       const std::span<const Number> row(x.at.data() + i * k, static_cast<std::size_t>(k));
       const std::span<const Number> column(weight.at.data() + j * k, static_cast<std::size_t>(k));
-      const Number z = t.dot(row, column, true);
-      y.at.push_back(bias.defined ? t.add(z, bias[j]) : z);
+      y.at.push_back(bias.defined ? t.dot_from(bias[j], row, column, true) : t.dot(row, column, true));
     }
   }
   return y;

@@ -110,6 +110,16 @@ Number Tape::dot(std::span<const Number> a, std::span<const Number> b, bool matr
   return y;
 }
 
+Number Tape::dot_from(Number start, std::span<const Number> a, std::span<const Number> b, bool matrix) {
+  const double v = value(start);
+  const Number y = dot(a, b, matrix);
+  Node& node = nodes_.back();
+  node.value += v;
+  node.error += error(start) + (static_cast<double>(a.size()) + 1) * unit() * std::abs(v);
+  edge(start, 1, 0);
+  return y;
+}
+
 Number Tape::function(Number x, double y, double slope, double curvature, double scale, double slope_scale) {
   const double e = error(x), u = kFunctionUnits * unit();
   const Number n = push(y, std::abs(slope) * e + std::abs(curvature) * e * e + u * scale);

@@ -48,6 +48,8 @@ class Tape {
   // sum_i a_i, sum_i a_i b_i. `matrix`: the factors are rounded as those of a matrix product.
   Number sum(std::span<const Number> a);
   Number dot(std::span<const Number> a, std::span<const Number> b, bool matrix = false);
+  // start + dot(a, b), in either order: a sum that begins with a large number rounds every step to that size.
+  Number dot_from(Number start, std::span<const Number> a, std::span<const Number> b, bool matrix);
   // y = f(x) with its first two derivatives; `scale` and `slope_scale` are the magnitudes that are rounded when y and
   // the slope are computed.
   Number function(Number x, double y, double slope, double curvature, double scale, double slope_scale);
