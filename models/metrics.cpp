@@ -4,11 +4,6 @@
 #include <nlohmann/json.hpp>
 
 namespace minigpt {
-namespace {
-
-constexpr std::string_view kColumns = "step,loss,lr,grad_norm,tokens_per_s,train_loss,val_loss";
-
-}  // namespace
 
 std::string json_line(const StepReport& r, double tokens_per_s) {
   nlohmann::ordered_json line;
@@ -58,12 +53,14 @@ MetricsLog::MetricsLog(const std::filesystem::path& path, std::int64_t from_step
     : file_(path), table_(std::filesystem::path(path).replace_extension(".csv")), next_(next) {
   keep_steps_before(file_, from_step);
   const std::int64_t kept = table_.cut_after_last([from_step](std::string_view line) {
-    if (line == kColumns) return true;
+    if (line == kTableHeader) return true;
     std::int64_t step = 0;
     const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), step);
     return error == std::errc() && end != line.data() + line.size() && *end == ',' && step < from_step;
   });
-  if (kept == 0) table_.append_line(kColumns);
+  if (kept == 0) table_.append_line(kTableHeader);
+  file_start_ = file_.seal();
+  table_start_ = table_.seal();
   watch_.restart();
 }
 
@@ -71,6 +68,8 @@ void MetricsLog::on_step(const StepReport& report) {
   watch_.step(report.tokens);
   file_.append_line(json_line(report, watch_.tokens_per_s()));
   table_.append_line(csv_line(report, watch_.tokens_per_s()));
+  file_start_ = file_.seal();
+  table_start_ = table_.seal();
   next_.on_step(report);
 }
 
@@ -89,6 +88,7 @@ void MetricsLog::on_save_start(TrainState& state) {
   table_.sync();
   state.logs["metrics.jsonl"] = file_.seal();
   state.logs["metrics.csv"] = table_.seal();
+  state.log_starts = {{"metrics.jsonl", file_start_}, {"metrics.csv", table_start_}};
   next_.on_save_start(state);
 }
 

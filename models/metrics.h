@@ -16,6 +16,9 @@
 
 namespace minigpt {
 
+// The first line of a table.
+inline constexpr std::string_view kTableHeader = "step,loss,lr,grad_norm,tokens_per_s,train_loss,val_loss";
+
 std::string json_line(const StepReport& report, double tokens_per_s);
 std::string json_line(const EvalReport& report);
 std::string csv_line(const StepReport& report, double tokens_per_s);
@@ -59,6 +62,7 @@ class MetricsLog : public TrainListener {
 
  private:
   AppendFile file_, table_;
+  FileSeal file_start_, table_start_;  // after the latest step
   TrainListener& next_;
   Stopwatch watch_;
 };

@@ -7,6 +7,7 @@
 //   metrics.jsonl       one line per logged step and per evaluation
 //   metrics.csv         the same as a table
 //   watch.jsonl         gradients, weights and layers of watched steps, if they were asked for (models/watch.h)
+//   NAME.damaged        a log as a resumed run found it, if lines of it could not be read or were another run's
 //   last/               the newest complete state, to resume from: model.safetensors, optimizer.safetensors, state.json
 //
 // Every save replaces a file or folder in one piece, so a crash leaves the old state or the new one. What is damaged later, or
@@ -43,6 +44,8 @@ struct TrainState {
   std::string tokenizer;                 // of the vocabulary
   std::string weights, optimizer, best;  // of last/model, last/optimizer and model.safetensors
   std::map<std::string, FileSeal> logs;  // by name: what a log held when the state was saved
+  // The same without the evaluation of this very step, which a run that goes on drops and makes anew in its time.
+  std::map<std::string, FileSeal> log_starts;
 };
 
 std::string to_json(const TrainState& state);

@@ -41,6 +41,20 @@ T get(const Json& json, const char* key, std::string_view source) {
 
 std::string dump(const Json& json) { return json.dump(1, ' ', true, Json::error_handler_t::replace); }
 
+using Seals = std::map<std::string, FileSeal>;
+
+void read_seals(const Json& json, const char* key, std::string_view source, Seals& seals) {
+  check(json.is_object(), "state", "{}: {} must be an object", source, key);
+  for (const auto& [name, seal] : json.items())
+    seals[name] = {get<std::int64_t>(seal, "bytes", source), get<std::string>(seal, "checksum", source)};
+}
+
+Json seals_json(const Seals& seals) {
+  Json json = Json::object();
+  for (const auto& [name, seal] : seals) json[name] = {{"bytes", seal.bytes}, {"checksum", seal.checksum}};
+  return json;
+}
+
 // What version 2 has more than version 1: what the state belongs to, and checksums.
 void read_checksums(const Json& json, std::string_view source, TrainState& s) {
   s.settings = get<std::string>(json, "settings", source);
@@ -50,10 +64,9 @@ void read_checksums(const Json& json, std::string_view source, TrainState& s) {
   s.weights = get<std::string>(files, "weights", source);
   s.optimizer = get<std::string>(files, "optimizer", source);
   s.best = get<std::string>(files, "best", source);
-  const Json logs = json.value("logs", Json());
-  check(logs.is_object(), "state", "{}: logs must be an object", source);
-  for (const auto& [name, seal] : logs.items())
-    s.logs[name] = {get<std::int64_t>(seal, "bytes", source), get<std::string>(seal, "checksum", source)};
+  read_seals(json.value("logs", Json()), "logs", source, s.logs);
+  // Younger than the version.
+  read_seals(json.value("log_starts", Json::object()), "log_starts", source, s.log_starts);
   // Last, because what is said above is more telling.
   Json without = json;
   without.erase("checksum");
@@ -81,9 +94,8 @@ std::string to_json(const TrainState& s) {
   json["settings"] = s.settings;
   json["tokenizer"] = s.tokenizer;
   json["files"] = {{"weights", s.weights}, {"optimizer", s.optimizer}, {"best", s.best}};
-  json["logs"] = Json::object();
-  for (const auto& [name, seal] : s.logs)
-    json["logs"][name] = {{"bytes", seal.bytes}, {"checksum", seal.checksum}};
+  json["logs"] = seals_json(s.logs);
+  if (!s.log_starts.empty()) json["log_starts"] = seals_json(s.log_starts);
   json["checksum"] = checksum(dump(json));
   return dump(json) + "\n";
 }

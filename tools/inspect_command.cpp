@@ -7,6 +7,7 @@
 
 #include "autograd/profile.h"
 #include "models/evaluate.h"
+#include "models/run_logs.h"
 #include "models/utf8.h"
 #include "nn/files.h"
 #include "tensor/dispatch.h"
@@ -155,6 +156,8 @@ Json inspect(const Options& o) {
   const LoadedModel loaded = read_model(o.model, Weights::any, remarks);
   const LoadedText text = read_text(o.data, remarks);
   const TrainData data(loaded.config, loaded.tokenizer, text.text, o.data);
+  const ModelFolder folder(o.model);
+  for (const std::string& damage : history_damage(folder)) remarks.note("{}", damage);
   const Tokens window = window_of(loaded, data, o.text, o.attention_mb.real(), remarks);
   remarks.print();
   const std::span<const std::int32_t> inputs(window.data(), window.size() - 1);
@@ -166,7 +169,6 @@ Json inspect(const Options& o) {
   const TokenBatch batch = step_data.eval_batch(Split::kTrain, 0, 1, nullptr);
 
   work_begins();
-  const ModelFolder folder(o.model);
   Json out = {{"format", "minigpt-inspection"}, {"version", 1}};
   out["model"] = model_json(loaded, o.model);
   out["text"] = text_json(loaded.tokenizer, window, o.text.empty() ? o.data : "--text");

@@ -82,9 +82,10 @@ void print_end(const TrainSetup& setup, Trainer& trainer, const TrainData& data,
   fmt::print("  minigpt sample --model {}\n", setup.folder.path().string());
 }
 
-// What else of the folder belongs to the state that a run goes on from: says what is lost.
-void go_on(TrainSetup& setup, Trainer& trainer) {
+// What else of the folder belongs to the state that a run goes on from: says what is lost, and what becomes of damaged logs.
+std::vector<LogDamage> go_on(TrainSetup& setup, Trainer& trainer) {
   TrainState& state = trainer.state();
+  const std::vector<LogDamage> damages = damaged_logs(setup.folder, state);
   if (!setup.folder.check_best(state)) {
     setup.notes.push_back(fmt::format(
         "{} is missing: the best weights, of step {}, are lost; the next evaluation counts as the best",
@@ -92,10 +93,17 @@ void go_on(TrainSetup& setup, Trainer& trainer) {
     state.best_loss.reset();
     state.best_step = 0;
   }
-  for (const LogDamage& damage : damaged_logs(setup.folder, state)) {
-    setup.notes.push_back(damage.text);
+  for (const LogDamage& damage : damages) {
+    std::string note = damage.text;
+    if (damage.remedy != LogRemedy::none)
+      note += fmt::format(
+          "; it is kept as {}, and {}", damaged_copy(setup.folder, damage.name).filename().string(),
+          damage.remedy == LogRemedy::drop_lines ? std::string("the lines that can be read go on")
+                                                 : fmt::format("the log begins anew at step {}", state.step));
+    setup.notes.push_back(note);
     state.logs.erase(damage.name);  // said once; logs that the run goes on with are entered again
   }
+  return damages;
 }
 
 // Records of steps that are made again are dropped, also if nothing is added to them.
@@ -133,9 +141,10 @@ int run(const Options& o) {
 
   Trainer trainer(setup.config, *setup.tokenizer, data);
   if (setup.init_from) trainer.start_from(*setup.init_from);
+  std::vector<LogDamage> damages;
   if (o.request.resume) {
     trainer.resume(setup.folder);
-    go_on(setup, trainer);
+    damages = go_on(setup, trainer);
     if (const std::string& before = trainer.state().kernel_set; before != kernel_set().name)
       setup.notes.push_back(
           fmt::format("the run was made with {} kernels and goes on with {}: results agree "
@@ -174,6 +183,7 @@ int run(const Options& o) {
   }
 
   if (o.request.resume) {
+    for (const LogDamage& damage : damages) mend_log(setup.folder, trainer.state(), damage);
     cut_logs(setup.folder, trainer.state());
     cut_watch(setup, trainer, watch_every > 0);
   } else {

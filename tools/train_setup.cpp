@@ -169,7 +169,9 @@ void TrainSetup::clear_folder() const {
     if (file != folder.config() && file != folder.tokenizer()) old.push_back(file);
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(folder.path(), ignored))
-    if (entry.path().filename().string().starts_with("events.out.tfevents.")) old.push_back(entry.path());
+    for (const char* start :
+         {"events.out.tfevents.", "metrics.jsonl.damaged", "metrics.csv.damaged", "watch.jsonl.damaged"})
+      if (entry.path().filename().string().starts_with(start)) old.push_back(entry.path());
   for (const std::filesystem::path& path : old) std::filesystem::remove_all(path, ignored);
 }
 

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "models/log_lines.h"
 #include "models/packed_weights.h"
 #include "models/text_file.h"
 #include "tensor/views.h"
@@ -23,18 +24,15 @@ Json numbers(std::span<const double> values) {
 
 Json dimensions(const Shape& shape) { return std::vector<std::int64_t>(shape.begin(), shape.end()); }
 
-// Each line that is a JSON object; a run may be writing the last one at this moment.
-std::vector<Json> json_lines(const std::filesystem::path& path) {
+// Each line that a run can have written; it may be writing the last one at this moment.
+std::vector<Json> log_lines(const std::filesystem::path& path) {
   std::vector<Json> objects;
-  if (!std::filesystem::is_regular_file(path)) return objects;
-  const std::string text = read_file(path, "inspect");
+  if (!std::filesystem::exists(path)) return objects;
+  const std::string text = read_file(path, "inspect"), name = path.filename().string();
   for (std::size_t i = 0; i < text.size();) {
     const std::size_t end = std::min(text.find('\n', i), text.size());
-    // What is nested deeper than anything a run writes is dropped: printing it again would recurse as deep.
-    const auto shallow = [](int depth, Json::parse_event_t, Json&) { return depth <= 16; };
-    Json line = Json::parse(text.begin() + static_cast<std::ptrdiff_t>(i),
-                            text.begin() + static_cast<std::ptrdiff_t>(end), shallow, false);
-    if (line.is_object()) objects.push_back(std::move(line));
+    const std::string_view line = std::string_view(text).substr(i, end - i);
+    if (read_log_line(name, line)) objects.push_back(Json::parse(line));
     i = end + 1;
   }
   return objects;
@@ -77,7 +75,7 @@ Json training_json(const ModelFolder& folder, const TrainConfig& config, const T
   Json steps = {{"step", Json::array()}}, evaluations = Json::array();
   constexpr const char* columns[] = {"loss", "lr", "grad_norm", "tokens_per_s"};
   for (const char* name : columns) steps[name] = Json::array();
-  for (const Json& line : json_lines(folder.metrics())) {
+  for (const Json& line : log_lines(folder.metrics())) {
     if (line.contains("val_loss")) evaluations.push_back(line);
     if (!line.contains("loss")) continue;
     steps["step"].push_back(line.contains("step") ? line["step"] : Json());
@@ -115,7 +113,7 @@ Json gradients_json(const GradientReport& report, double grad_clip, const Tensor
 }
 
 Json watch_json(const ModelFolder& folder) {
-  const std::vector<Json> lines = json_lines(folder.path() / "watch.jsonl");
+  const std::vector<Json> lines = log_lines(folder.watch());
   return lines.empty() ? Json() : Json(lines);
 }
 
