@@ -15,6 +15,7 @@ namespace {
 // The value of every field that a resumed run keeps as text, for comparing configurations.
 std::vector<std::pair<std::string, std::string>> values_of(TrainConfig config) {
   std::vector<std::pair<std::string, std::string>> list;
+  list.emplace_back("vocab_size", fmt::format("{}", config.model.vocab_size));
   config.visit([&](const Field& field, auto& value) {
     if (field.fixed) list.emplace_back(field.name, fmt::format("{}", value));
   });
@@ -181,6 +182,7 @@ TrainSetup prepare(const TrainRequest& request, const ConfigOptions& options) {
   check(!(request.resume && !request.init_from.empty()), "train",
         "--resume and --init-from exclude each other");
   check(!(request.resume && request.overwrite), "train", "--resume and --overwrite exclude each other");
+  std::int64_t config_vocabulary = 0;
   if (request.resume) {
     remove_leftovers(setup.folder.path());
     setup.config = resumed_config(setup.folder, request, options, setup.notes);
@@ -190,8 +192,10 @@ TrainSetup prepare(const TrainRequest& request, const ConfigOptions& options) {
   } else {
     if (const std::string note = room_for(setup.folder, request); !note.empty()) setup.notes.push_back(note);
     setup.config = preset(request.preset.empty() ? "quick" : request.preset);
+    setup.config.model.vocab_size = 0;  // the text's; anything else comes from the file
     if (!request.config_file.empty())
       apply_json(setup.config, read_file(request.config_file), request.config_file);
+    config_vocabulary = setup.config.model.vocab_size;
     options.apply(setup.config);
     if (!request.init_from.empty()) take_model_from(request, options, setup);
     // A schedule of another length keeps the share of it that the recipe gives to the decline.
@@ -209,6 +213,10 @@ TrainSetup prepare(const TrainRequest& request, const ConfigOptions& options) {
   load_data(request, setup, state);
   if (!setup.tokenizer) setup.tokenizer = CharTokenizer::from_text(setup.text, setup.config.documents);
   setup.config.model.vocab_size = setup.tokenizer->vocab_size();
+  if (config_vocabulary > 0 && config_vocabulary != setup.config.model.vocab_size)
+    setup.notes.push_back(fmt::format(
+        "vocab_size {} in {} has no effect: the {} has {} characters", config_vocabulary, request.config_file,
+        setup.init_from ? "vocabulary of --init-from" : "text", setup.config.model.vocab_size));
   setup.config.model.validate();
   check_memory(setup.config);
   return setup;

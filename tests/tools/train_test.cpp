@@ -247,5 +247,20 @@ TEST_CASE("T-13: sizes, steps and reference values come before the first step") 
     CHECK(line_with(part) > first_step);
 }
 
+TEST_CASE("train --config: a size of the vocabulary that is not the text's has no effect, and that is said") {
+  const Desk desk;
+  desk.write("english.txt", english_text());
+  desk.write("c.json", "{\"vocab_size\": 7}");
+  const std::string line = "train --data english.txt --out m --config c.json --steps 2" + std::string(kTiny);
+  const Outcome run = desk.run(line);
+  CAPTURE(run.text());
+  CHECK(run.code == 0);
+  CHECK(contains(run.out, "note: vocab_size 7 in c.json has no effect: the text has "));
+  // Not even that of the recipe, or of the run itself, as in a copied config.json.
+  std::filesystem::copy_file(desk.path() / "m/config.json", desk.path() / "own.json");
+  CHECK_FALSE(contains(desk.run("train --data english.txt --out n --config own.json").out, "vocab_size"));
+  check_refused(desk, "train --resume --out m --steps 3 --config c.json", "vocab_size is ");
+}
+
 }  // namespace
 }  // namespace minigpt::test
