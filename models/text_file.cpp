@@ -39,7 +39,11 @@ std::string read_file(const std::filesystem::path& path, std::string_view op) {
         "{}: is not a regular file (a device or a pipe); copy its contents to a file first", name);
 
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(name.c_str(), "rb"), &std::fclose);
-  check(file != nullptr, op, "{}: cannot be opened: {}", name, std::strerror(errno));
+  const int error = file ? 0 : errno;
+  // Not the fault of whoever named the file.
+  if (error == EMFILE || error == ENFILE || error == ENOMEM)
+    throw RunError(fmt::format("[{}] {}: cannot be opened: {}", op, name, std::strerror(error)));
+  check(file != nullptr, op, "{}: cannot be opened: {}", name, std::strerror(error));
   std::string bytes;
   // Read to the end rather than to the size the directory shows: the two differ for a file that is still
   // growing. One byte more than that size is asked for, so that most files end within the first piece.

@@ -25,10 +25,9 @@ namespace {
 // waiting.
 std::uint64_t open_for_reading(const fs::path& path, std::string_view op, Descriptor& out) {
   const int error = detail::open_file(path, O_RDONLY | O_NONBLOCK, 0, out);
-  check(error == 0, op, "{}: can't open the file: {}", path.string(), detail::reason(error));
+  if (error != 0) detail::fail_read(op, path, "can't open the file", error);
   struct stat info {};
-  if (::fstat(out.get(), &info) != 0)
-    fail(op, "{}: can't read the file: {}", path.string(), detail::reason(errno));
+  if (::fstat(out.get(), &info) != 0) detail::fail_read(op, path, "can't read the file", errno);
   check(!S_ISDIR(info.st_mode), op, "{}: is a directory, not a file", path.string());
   check(S_ISREG(info.st_mode), op, "{}: is not a regular file", path.string());
   return static_cast<std::uint64_t>(info.st_size);
@@ -42,7 +41,7 @@ void read_exactly(int descriptor, std::uint64_t offset, std::span<std::byte> to,
   while (!to.empty()) {
     const ssize_t n = ::pread(descriptor, to.data(), to.size(), static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail(op, "{}: can't read the file: {}", path.string(), detail::reason(errno));
+    if (n < 0) detail::fail_read(op, path, "can't read the file", errno);
     check(n > 0, op, "{}: the file became shorter while it was read: {} bytes present, {} expected",
           path.string(), wanted - to.size(), wanted);
     offset += static_cast<std::uint64_t>(n);
@@ -57,7 +56,7 @@ Container read_whole(int descriptor, std::uint64_t size, const fs::path& path, s
   try {
     content.resize(static_cast<std::size_t>(size));
   } catch (const std::exception&) {  // bad_alloc or length_error
-    fail(op, "{}: not enough memory to read {} bytes", path.string(), size);
+    throw RunError(fmt::format("[{}] {}: not enough memory to read {} bytes", op, path.string(), size));
   }
   read_exactly(descriptor, 0, std::as_writable_bytes(std::span(content)), path, op);
   return content;
@@ -127,7 +126,7 @@ void check_writable_directory(const fs::path& path) {
   // Trying is the only reliable test: permission bits say nothing about full disks, quotas or read-only mounts.
   Temporary probe;
   int failure = probe.create(path, Temporary::Kind::file);
-  check(failure == 0, kOp, "{}: can't create a file in it: {}", path.string(), detail::reason(failure));
+  if (failure != 0) detail::fail_read(kOp, path, "can't create a file in it", failure);
   // One block, flushed: a full disk often accepts an empty file.
   constexpr std::array<std::byte, 4096> kBlock{};
   failure = detail::write_all(probe.descriptor(), kBlock);

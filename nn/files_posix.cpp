@@ -97,6 +97,15 @@ void fail_run(std::string_view op, const fs::path& path, std::string_view what, 
   throw RunError(fmt::format("[{}] {}: {}: {}", op, path.string(), what, reason(error)));
 }
 
+bool machine_failed(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOMEM || error == EIO;
+}
+
+void fail_read(std::string_view op, const fs::path& path, std::string_view what, int error) {
+  if (machine_failed(error)) fail_run(op, path, what, error);
+  fail(op, "{}: {}: {}", path.string(), what, reason(error));
+}
+
 int open_file(const fs::path& path, int flags, unsigned mode, Descriptor& out) {
   const int number = retry([&] { return ::open(path.c_str(), flags | O_CLOEXEC, mode); });
   if (number < 0) return errno;

@@ -38,6 +38,13 @@ std::string reason(int error);
 // Throws RunError("[op] path: what: reason").
 [[noreturn]] void fail_run(std::string_view op, const fs::path& path, std::string_view what, int error);
 
+// Whether a file could not be read for want of something that the machine has run out of (memory, descriptors), or for a fault
+// of the disk, and not because it is the wrong one.
+bool machine_failed(int error);
+
+// Throws Error, or RunError if the machine failed: "[op] path: what: reason".
+[[noreturn]] void fail_read(std::string_view op, const fs::path& path, std::string_view what, int error);
+
 // open(2), repeated if a signal interrupts it; the descriptor is not inherited by programs that are started.
 int open_file(const fs::path& path, int flags, unsigned mode, Descriptor& out);
 

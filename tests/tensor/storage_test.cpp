@@ -127,3 +127,11 @@ TEST_CASE("absurd sizes are refused without an allocation") {
   CHECK(error_of([] { Storage(std::size_t{1} << 62); }) ==
         "[storage] cannot allocate 4611686018427387904 bytes");
 }
+
+#if !defined(MINIGPT_ASAN)  // which ends the program
+TEST_CASE("memory that the machine does not have is a failure of the run, not of what was asked") {
+  // As much as a process can address, which no setting of the system grants.
+  CHECK_THROWS_WITH_AS(Storage(std::size_t{1} << 47),
+                       "[storage] out of memory: cannot allocate 140737488355328 bytes", RunError);
+}
+#endif

@@ -171,5 +171,21 @@ TEST_CASE("an option that has no effect beside the others is said") {
   CHECK(desk.run("lesson simple-attention --figures f").err.empty());
 }
 
+TEST_CASE("what the machine has run out of is no mistake of whoever asked: exit code 1") {
+  const Desk desk;
+  desk.write("english.txt", english_text());
+  for (long files = 5; files <= 7; ++files) {
+    CAPTURE(files);
+    RunOptions few;
+    few.open_file_limit = files;
+    const Outcome run =
+        desk.run("train --data english.txt --out new --overwrite --steps 2" + std::string(kTiny), few);
+    CAPTURE(run.text());
+    if (run.code == 0 || contains(run.err, "shared libraries")) continue;
+    CHECK(run.code == 1);
+    CHECK(contains(run.err, "Too many open files"));
+  }
+}
+
 }  // namespace
 }  // namespace minigpt::test
