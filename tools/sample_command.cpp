@@ -39,19 +39,28 @@ SampleOptions sample_options(const Options& o) {
   return options;
 }
 
-// The texts to continue, at least one.
-std::vector<std::string> read_prompts(const Options& o) {
+// A text to continue, and where it stands, for what is wrong with it.
+struct GivenPrompt {
+  std::string text, source = "prompt";
+};
+
+// At least one.
+std::vector<GivenPrompt> read_prompts(const Options& o) {
   const int sources = !o.prompts.empty() + !o.prompt_file.empty() + !o.prompts_file.empty();
   check(sources <= 1, "sample", "--prompt, --prompt-file and --prompts-file exclude each other");
   const auto read = [](const std::string& path) {
     return path == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {})
                        : read_file(path, "prompt");
   };
-  if (!o.prompt_file.empty()) return {read(o.prompt_file)};
-  if (o.prompts_file.empty()) return o.prompts.empty() ? std::vector<std::string>{""} : o.prompts;
-  std::vector<std::string> lines;
+  const auto name = [](const std::string& path) { return path == "-" ? "standard input" : path; };
+  if (!o.prompt_file.empty()) return {{read(o.prompt_file), name(o.prompt_file)}};
+  if (o.prompts_file.empty() && o.prompts.empty()) return {{""}};
+  std::vector<GivenPrompt> lines;
+  for (const std::string& prompt : o.prompts) lines.push_back({prompt});
+  if (o.prompts_file.empty()) return lines;
   std::istringstream text(read(o.prompts_file));
-  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  for (std::string line; std::getline(text, line);)
+    lines.push_back({line, fmt::format("{}, line {}", name(o.prompts_file), lines.size() + 1)});
   check(!lines.empty(), "sample", "{} holds no prompt", o.prompts_file);
   return lines;
 }
@@ -63,8 +72,8 @@ struct Prompt {
   bool from_start;  // no text was given
 };
 
-Prompt encode(const CharTokenizer& tokenizer, const std::string& text) {
-  Prompt prompt{tokenizer.encode_utf8(text, "prompt"), {}, false};
+Prompt encode(const CharTokenizer& tokenizer, const GivenPrompt& given) {
+  Prompt prompt{tokenizer.encode_utf8(given.text, given.source), {}, false};
   prompt.shown = tokenizer.decode(prompt.tokens);
   prompt.from_start = prompt.tokens.empty();
   if (prompt.from_start || tokenizer.has_document_token())
@@ -126,7 +135,7 @@ int run(const Options& o) {
   o.tokens.whole();
   const auto samples = static_cast<std::size_t>(o.samples.whole());
   check(o.dtype == "f32" || o.dtype == "bf16", "sample", "--dtype must be f32 or bf16, got '{}'", o.dtype);
-  const std::vector<std::string> given = read_prompts(o);
+  const std::vector<GivenPrompt> given = read_prompts(o);
   const std::uint64_t seed = seed_or_fresh(o.seed);
   Remarks remarks;
   if (options.temperature == 0) {  // nothing is drawn
@@ -139,7 +148,7 @@ int run(const Options& o) {
   if (o.dtype == "bf16") round_matrices(*loaded.model);
 
   std::vector<Prompt> prompts;
-  for (const std::string& text : given) prompts.push_back(encode(loaded.tokenizer, text));
+  for (const GivenPrompt& text : given) prompts.push_back(encode(loaded.tokenizer, text));
 
   for (const Prompt& prompt : prompts)
     if (const auto length = static_cast<std::int64_t>(prompt.tokens.size());

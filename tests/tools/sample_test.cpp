@@ -231,5 +231,19 @@ TEST_CASE("sample: --stop ends the text before the words that it names") {
         text);
 }
 
+TEST_CASE("sample: what is wrong with a prompt of a file is said with the file and the line") {
+  const Desk desk;
+  desk.copy_from(trained_desk(), "model");
+  desk.write("one.txt", "the ~");
+  desk.write("many.txt", "the\nthe ~\n");
+  desk.write("bytes.txt", "the\n\nth\xFF\n");
+  check_refused(desk, "sample --model model --prompt-file one.txt", "one.txt: character '~'");
+  check_refused(desk, "sample --model model --prompts-file many.txt", "many.txt, line 2: character '~'");
+  check_refused(desk, "sample --model model --prompts-file bytes.txt", "bytes.txt, line 3: invalid UTF-8");
+  RunOptions input;
+  input.input = "the\n~\n";
+  CHECK(contains(desk.run("sample --model model --prompts-file -", input).err, "standard input, line 2: "));
+}
+
 }  // namespace
 }  // namespace minigpt::test
