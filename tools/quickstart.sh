@@ -5,6 +5,7 @@
 #   tools/quickstart.sh --data my.txt        trains on any UTF-8 text; all options of `minigpt train` are passed on
 set -euo pipefail
 
+rehearsal=""
 for argument in "$@"; do
   case "$argument" in
     -h | --help)
@@ -12,6 +13,7 @@ for argument in "$@"; do
       echo "The options: build/minigpt train --help"
       exit 0
       ;;
+    --dry-run | --dry-run=true) rehearsal=1 ;;
   esac
 done
 
@@ -40,6 +42,7 @@ if [ -z "$out" ]; then
 fi
 
 "$build/minigpt" train "${extra[@]}" "$@"
+[ -z "$rehearsal" ] || exit 0 # there is no model to sample from
 echo
 echo "=== what the model writes ==="
 "$build/minigpt" sample --model "$out" --tokens 400 --samples 2 --seed 1
