@@ -114,6 +114,9 @@ class Gpt:
 
 
 if __name__ == '__main__':
+    if len(sys.argv) != 3:
+        print('usage: plain_gpt.py MODEL TEXT', file=sys.stderr)
+        sys.exit(2)
     folder, text = sys.argv[1:]
     with open(f'{folder}/tokenizer.json', encoding='utf-8') as file:
         characters = json.load(file)['characters']

@@ -29,6 +29,8 @@ TEST_CASE("C-14: plain Python, reading our files, gets our logits to 1e-4") {
     MESSAGE("skipped: there is no python3");
     return;
   }
+  CHECK(output_of("python3 '" MINIGPT_SOURCE_DIR "/tests/models/plain_gpt.py' 2>&1; [ $? = 2 ]") ==
+        "usage: plain_gpt.py MODEL TEXT\n");
   std::vector<TrainConfig> configs = {preset("nanogpt-cpu"), preset("quick"), preset("names"),
                                       preset("nanogpt-cpu")};
   configs[3].model.bias = true;
