@@ -216,6 +216,7 @@ int gradcheck_zoo(const ZooOptions& o) {
                                "一个头的注意力，每个位置一行，以及该行之和："}));
   for (const std::vector<double>& row : found.attention)
     fmt::print("  {:.3f}   {:.3f}\n", fmt::join(row, " "), std::accumulate(row.begin(), row.end(), 0.0));
+  if (o.healthy) return ok ? 0 : 1;
   fmt::print(
       "{}\n",
       o.pick({"A fault spoils whatever lies before it: begin with the last parameters, and look where wrong "

@@ -171,6 +171,8 @@ TEST_CASE("zoo gradcheck: wrong with the fault, right without") {
   const Outcome faulty = desk.run("zoo gradcheck 1 --elements 8 --threads 1");
   CHECK(faulty.code == 1);
   CHECK(contains(faulty.out, "WRONG"));
+  CHECK(contains(faulty.out, "A fault spoils whatever lies before it"));
+  CHECK_FALSE(contains(desk.run("zoo gradcheck 1 --healthy --elements 8 --threads 1").out, "A fault spoils"));
   const Outcome healthy = desk.run("zoo gradcheck 1 --healthy --elements 8 --threads 1 --json");
   REQUIRE_MESSAGE(healthy.code == 0, healthy.text());
   const Json object = Json::parse(healthy.out);
