@@ -158,7 +158,9 @@ void apply_json(TrainConfig& config, std::string_view text, std::string_view sou
 
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates) {
   std::string best;
-  std::size_t best_distance = 4;  // further away than three edits is no suggestion
+  // Further away than three edits, or than every second letter, is no suggestion: anything is close to a short word.
+  const std::size_t letters = name.size() - std::min(name.size(), name.find_first_not_of('-'));
+  std::size_t best_distance = std::min<std::size_t>(3, letters / 2) + 1;
   for (const std::string& candidate : candidates) {
     if (name.size() >= candidate.size() + best_distance) continue;  // it takes as many edits as it is longer
     std::vector<std::size_t> row(candidate.size() + 1);

@@ -57,8 +57,7 @@ std::string unknown_argument(const CLI::App& root, const CLI::App* chosen,
       known.push_back(sub->get_name());
   }
   const std::string name = word.substr(0, word.find('='));
-  // Anything is close to a word of one letter.
-  const std::string near = name.size() > 3 ? nearest_name(name, known) : "";
+  const std::string near = nearest_name(name, known);
   const char* kind = word.rfind("-", 0) == 0 ? "option" : (known.empty() ? "argument" : "command");
   const std::string path = chosen ? command_path(*chosen) : "";
   return fmt::format("there is no {} '{}'{}{}", kind, name, chosen ? " for " + path : "",
@@ -74,6 +73,19 @@ std::string empty_value(const CLI::App& app) {
     for (const std::string& value : option->results())
       if (value.empty()) return fmt::format("{} needs a value, got an empty one", option->get_name());
   }
+  return "";
+}
+
+// A flag with a value that is none: CLI11 would take --json=5 for --json.
+std::string flag_value(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_expected_max() != 0) continue;
+    for (const std::string& value : option->results())
+      if (value != "true" && value != "false")
+        return fmt::format("{} takes no value, got '{}'", option->get_name(), value);
+  }
+  for (const CLI::App* sub : app.get_subcommands())
+    if (const std::string text = flag_value(*sub); !text.empty()) return text;
   return "";
 }
 
@@ -105,6 +117,12 @@ std::string_view first_word(int argc, const char* const* argv) {
   for (int i = 1; i < argc; ++i)
     if (argv[i][0] != '-') return argv[i];
   return "";
+}
+
+// To a command and to the commands in it: it may be typed behind either name.
+void add_dry_run(CLI::App& app, bool& dry_run) {
+  app.add_flag("--dry-run", dry_run, "read and check arguments and files, and stop before the work begins");
+  for (CLI::App* sub : app.get_subcommands({})) add_dry_run(*sub, dry_run);
 }
 
 int run(int argc, const char* const* argv) {
@@ -143,8 +161,7 @@ int run(int argc, const char* const* argv) {
     sub->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::Throw);
     if (known && typed != name) continue;
     entries.push_back({sub, add(*sub)});
-    sub->add_flag("--dry-run", dry_run,
-                  "read and check arguments and files, and stop before the work begins");
+    add_dry_run(*sub, dry_run);
   }
   try {
     app.parse(argc, argv);
@@ -161,6 +178,7 @@ int run(int argc, const char* const* argv) {
     if (entry.app->parsed()) chosen = &entry;
   if (const auto left = app.remaining(true); !left.empty())
     return usage_error(unknown_argument(app, innermost(app), left));
+  if (const std::string text = flag_value(app); !text.empty()) return usage_error(text);
   if (const CLI::App* inner = innermost(app))
     if (const std::string text = empty_value(*inner); !text.empty()) return usage_error(text);
   if (!chosen) {

@@ -117,6 +117,11 @@ TEST_CASE("config: an unknown name is refused with the nearest known one") {
   CHECK(nearest_name("steps", {"steps", "seed"}) == "steps");
   CHECK(nearest_name("xyzzyx", {"steps", "seed"}) == "");
   CHECK(nearest_name("", {}) == "");
+  // Anything is close to a short word, and dashes are no letters of it.
+  CHECK(nearest_name("foo", {"dot"}) == "");
+  CHECK(nearest_name("--foo", {"--out"}) == "");
+  CHECK(nearest_name("--ot", {"--out"}) == "--out");
+  CHECK(nearest_name("-x", {"--x"}) == "");
 }
 
 TEST_CASE(

@@ -27,6 +27,7 @@ TEST_CASE("T-11: a mistyped option or command is answered with the nearest name"
   desk.refuses("--stepz=3", "no option '--stepz' for train; did you mean --steps?");
   desk.refuses("--layer 3", "did you mean --layers?");
   desk.refuses("--colour red", "no option '--colour' for train");
+  desk.refuses("--foo", "no option '--foo' for train; see minigpt train --help");  // not --out
   desk.refuses("--temperature 1", "no option '--temperature' for train; see minigpt train --help");
   desk.refuses("-x", "no option '-x' for train; see minigpt train --help");
   desk.refuses("more", "no argument 'more' for train");
@@ -53,6 +54,9 @@ TEST_CASE("T-11: a bad value is refused with the option, the value and what is a
   desk.refuses("--seed -1", "--seed: -1 is out of range (0 to 9007199254740992)");
   desk.refuses("--seed 18446744073709551616", "--seed: 18446744073709551616 is out of range");
   desk.refuses("--json=maybe", "--json takes no value, got 'maybe'");
+  desk.refuses("--json=5", "--json takes no value, got '5'");
+  desk.refuses("--dry-run=5", "--dry-run takes no value, got '5'");
+  CHECK(contains(desk.run("zoo start 1 --dry-run=2").err, "--dry-run takes no value, got '2'"));
 }
 
 TEST_CASE("T-11: an option given twice, or without its value") {
