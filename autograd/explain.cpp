@@ -144,6 +144,8 @@ GradientCause steepest(const GradientTrace& trace, const std::vector<const Node*
                             label, 1 / extreme)};
 }
 
+std::string name_or_tensor(const Variable& target) { return *target.name() ? target.name() : "the tensor"; }
+
 }  // namespace
 
 const char* name_of(GradientState state) {
@@ -164,18 +166,22 @@ const char* name_of(GradientState state) {
   return "";
 }
 
+void check_index(const Variable& target, const Dims& index) {
+  constexpr const char* kOp = "explain_gradient";
+  const std::string name = name_or_tensor(target);
+  check(index.size() == target.shape().size(), kOp, "index {} does not fit the shape {} of {}", index,
+        target.shape(), name);
+  for (int i = 0; i < target.rank(); ++i)
+    check(index[i] >= 0 && index[i] < target.shape()[i], kOp, "index {} is outside the shape {} of {}", index,
+          target.shape(), name);
+}
+
 GradientExplanation explain_gradient(const std::function<Variable()>& make_loss, const Variable& target,
                                      const ExplainOptions& options) {
   constexpr const char* kOp = "explain_gradient";
   check(target.defined() && target.is_leaf(), kOp, "the tensor asked about must be a leaf");
-  const std::string name = *target.name() ? target.name() : "the tensor";
-  if (options.index) {
-    check(options.index->size() == target.shape().size(), kOp, "index {} does not fit the shape {} of {}",
-          *options.index, target.shape(), name);
-    for (int i = 0; i < target.rank(); ++i)
-      check((*options.index)[i] >= 0 && (*options.index)[i] < target.shape()[i], kOp,
-            "index {} is outside the shape {} of {}", *options.index, target.shape(), name);
-  }
+  const std::string name = name_or_tensor(target);
+  if (options.index) check_index(target, *options.index);
   GradientExplanation result;
   result.shape = target.shape();
   const ScopedComposition composed;

@@ -69,6 +69,9 @@ struct ExplainOptions {
   std::function<std::string(std::int64_t row)> row_name;
 };
 
+// Throws Error if the index is not one of an element of `target`.
+void check_index(const Variable& target, const Dims& index);
+
 // loss: makes a single number, whenever it is called the same one   target: a leaf that it may depend on
 // Gradients of leaves stay as they are. Tiny and huge: an rms below a hundredth or above a hundred times the median of all leaves.
 // Throws Error if the loss is not a single number that wants a gradient, or the index does not fit.

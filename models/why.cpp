@@ -34,6 +34,11 @@ std::string row_name(const CharTokenizer& tokenizer, const Variable& target, con
 
 }  // namespace
 
+void check_request(Gpt& model, const WhyRequest& request) {
+  const Variable target = find_parameter(model.parameters(), request.tensor);
+  if (request.index) check_index(target, *request.index);
+}
+
 WhyAnswer why(Gpt& model, const CharTokenizer& tokenizer, const WhyRequest& request) {
   const std::vector<NamedParameter> parameters = model.parameters();
   const Variable target = find_parameter(parameters, request.tensor);

@@ -24,8 +24,11 @@ struct WhyAnswer {
   double grad_norm = 0, clip = 1;  // of all parameters, and what clipping multiplies them with
 };
 
+// Throws Error, with the nearest name, if there is no such parameter or no such element: what why() would throw later.
+void check_request(Gpt& model, const WhyRequest& request);
+
 // A gradient of exactly zero is looked at again in float64: if it is there, the cause is underflow. The model's gradients are
-// dropped. Throws Error, with the nearest name, if there is no such parameter.
+// dropped. Throws Error for what check_request() refuses.
 WhyAnswer why(Gpt& model, const CharTokenizer& tokenizer, const WhyRequest& request);
 
 }  // namespace minigpt

@@ -20,15 +20,17 @@ struct Options {
   bool json = false;
 };
 
-TextScore score(const LoadedModel& loaded, std::u32string_view text, const std::string& source) {
-  if (!loaded.config.documents) return score_text(*loaded.model, loaded.tokenizer.encode(text, source));
+// With documents, each line between two boundaries.
+std::vector<std::int32_t> tokens_of(const LoadedModel& loaded, std::u32string_view text,
+                                    const std::string& source) {
+  if (!loaded.config.documents) return loaded.tokenizer.encode(text, source);
   std::vector<std::int32_t> tokens = {loaded.tokenizer.document_id()};
   for (const std::u32string_view line : split_lines(text)) {
     const std::vector<std::int32_t> ids = loaded.tokenizer.encode(line, source);
     tokens.insert(tokens.end(), ids.begin(), ids.end());
     tokens.push_back(loaded.tokenizer.document_id());
   }
-  return score_documents(*loaded.model, tokens, loaded.tokenizer.document_id());
+  return tokens;
 }
 
 int run(const Options& o) {
@@ -38,8 +40,11 @@ int run(const Options& o) {
   const LoadedText text = read_text(o.data, remarks);
   check(text.text.size() >= 2, "eval", "{}: {}, but at least 2 are needed", o.data,
         count_of(text.text.size(), "character"));
+  const std::vector<std::int32_t> tokens = tokens_of(loaded, text.text, o.data);
   work_begins();
-  const TextScore result = score(loaded, text.text, o.data);
+  const TextScore result = loaded.config.documents
+                               ? score_documents(*loaded.model, tokens, loaded.tokenizer.document_id())
+                               : score_text(*loaded.model, tokens);
   if (!std::isfinite(result.loss()))
     throw RunError(
         fmt::format("[eval] the loss is {}: the model's numbers have become too large", result.loss()));

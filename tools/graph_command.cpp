@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <sstream>
 
 #include "models/train_data.h"
 #include "models/training_graph.h"
@@ -47,6 +49,15 @@ TokenBatch batch_for(const Options& o, const LoadedModel& loaded, Remarks& remar
   return batch;
 }
 
+// Whether a program of this name would be found.
+bool is_installed(const char* program) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path ? path : "/bin:/usr/bin");
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (::access(((folder.empty() ? "." : folder) + "/" + program).c_str(), X_OK) == 0) return true;
+  return false;
+}
+
 // Hands DOT to Graphviz; the drawing goes to `out`, "" for standard output.
 void draw(const std::string& dot, const std::string& out) {
   char name[] = "/tmp/minigpt-graph-XXXXXX";
@@ -67,11 +78,9 @@ void draw(const std::string& dot, const std::string& out) {
   int status = 0;
   if (!failed) ::waitpid(child, &status, 0);
   ::unlink(name);
-  // Where posix_spawn cannot say that a program is missing, its child ends with 127.
-  if (failed || (WIFEXITED(status) && WEXITSTATUS(status) == 127))
-    fail("graph",
-         "--format svg needs Graphviz's program dot, which was not found: sudo apt-get install graphviz, "
-         "or take --format dot");
+  if (failed)
+    throw RunError(
+        fmt::format("[graph] Graphviz's program dot cannot be started: {}", std::strerror(failed)));
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || written != dot.size())
     throw RunError("[graph] dot did not draw the graph");
 }
@@ -99,6 +108,9 @@ int run(const Options& o) {
     throw Error(fmt::format("--format: '{}' is not one of text | dot | svg | json{}", format,
                             near.empty() ? "" : "; did you mean " + near + "?"));
   }
+  check(format != "svg" || is_installed("dot"), "graph",
+        "--format svg needs Graphviz's program dot, which was not found: sudo apt-get install graphviz, or "
+        "take --format dot");
   const auto depth = static_cast<int>(o.depth.whole());
   if (o.unfold && o.depth.given()) throw Error("--unfold and --depth exclude each other");
   if (o.unfold && o.parameters) throw Error("--unfold shows parameters anyway: leave out --parameters");

@@ -162,6 +162,7 @@ int run(const Options& o) {
   request.targets = batch.targets;
   request.grad_clip = loaded.config.grad_clip;
   if (o.dropout) request.dropout_seed = seed;
+  check_request(*loaded.model, request);
   work_begins();
   const WhyAnswer answer = why(*loaded.model, loaded.tokenizer, request);
   remarks.print();

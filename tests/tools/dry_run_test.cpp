@@ -19,7 +19,13 @@ const std::string kCommands[] = {
     "why --model model --data english.txt --tensor lm_head.weight",
     "inspect --model model --data english.txt --json",
     "info --model model",
-    "lesson simple-attention --figures figures",
+    "lesson simple-attention --figures figures/new",
+    "zoo list",
+    "zoo start 1 --data english.txt",
+    "zoo gradcheck 1",
+    "zoo check 1 softmax",
+    "bench train --data english.txt",
+    "bench matmul",
 };
 
 TEST_CASE("dry run: a good command line is said to be good, and leaves no file") {
@@ -52,6 +58,22 @@ TEST_CASE("dry run: what the command would refuse is refused") {
   check_refused(desk, "sample --dry-run --model model --prompt ~", "not in the vocabulary");
   check_refused(desk, "ngram --dry-run --data english.txt --order 99", "--order");
   check_refused(desk, "lesson --dry-run nonsense", "nonsense");
+  check_refused(desk, "lesson --dry-run 9 --text missing.txt", "missing.txt: no such file");
+  check_refused(desk, "lesson --dry-run heat-map --model missing", "missing: no such folder");
+  check_refused(desk, "lesson --dry-run 9 --figures english.txt", "english.txt: is not a folder");
+  check_refused(desk, "lesson --dry-run 9 --figures english.txt/new", "english.txt/new: is not a folder");
+  check_refused(desk, "why --dry-run --model model --data english.txt --tensor nope", "no parameter 'nope'");
+  check_refused(desk, "why --dry-run --model model --data english.txt --tensor lm_head.weight --index 999,0",
+                "is outside the shape");
+  const Desk own;
+  own.copy_from(desk, "model");
+  own.write("other.txt", "the \u00e9 and ~\n");
+  check_refused(own, "eval --dry-run --model model --data other.txt", "other.txt: character");
+  RunOptions bare;
+  bare.environment = {"PATH=/nowhere"};  // without Graphviz
+  const Outcome graph = own.run("graph --dry-run --model model --format svg", bare);
+  CHECK(graph.code == 2);
+  CHECK(contains(graph.err, "needs Graphviz's program dot"));
 }
 
 }  // namespace
