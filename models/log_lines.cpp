@@ -39,21 +39,28 @@ std::optional<LogLine> read_json(std::string_view name, std::string_view line) {
   return read;
 }
 
+// The number in a cell of a table, which is written as in JSON. (std::from_chars reads no float64 in every standard library.)
+std::optional<double> number_in(std::string_view cell) {
+  const Json value = Json::parse(cell, nullptr, false);
+  return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
+}
+
 std::optional<LogLine> read_row(std::string_view line) {
-  std::array<std::optional<double>, 7>
-      cells;  // step, loss, lr, grad_norm, tokens_per_s, train_loss, val_loss
+  // step, loss, lr, grad_norm, tokens_per_s, train_loss, val_loss
+  std::array<std::optional<double>, 7> cells;
   LogLine read;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const std::size_t end = std::min(line.find(','), line.size());
     const std::string_view cell = line.substr(0, end);
     if ((end == line.size()) != (i + 1 == cells.size())) return std::nullopt;
     line.remove_prefix(std::min(end + 1, line.size()));
-    const auto whole = [&](auto& value) {
-      const auto [stop, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-      return error == std::errc() && stop == cell.data() + cell.size();
-    };
-    if (i == 0 && (!whole(read.step) || read.step < 0)) return std::nullopt;
-    if (i > 0 && !cell.empty() && !whole(cells[i].emplace())) return std::nullopt;
+    if (i == 0) {
+      const auto [stop, error] = std::from_chars(cell.data(), cell.data() + cell.size(), read.step);
+      if (error != std::errc() || stop != cell.data() + cell.size() || read.step < 0) return std::nullopt;
+    } else if (!cell.empty()) {
+      cells[i] = number_in(cell);
+      if (!cells[i]) return std::nullopt;
+    }
   }
   read.evaluation = !cells[1] && !cells[2] && !cells[3] && !cells[4];
   if (read.evaluation) read.loss = cells[6] ? cells[6] : cells[5];

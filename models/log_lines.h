@@ -11,7 +11,7 @@ struct LogLine {
   std::int64_t step = 0;
   bool evaluation = false;
   std::optional<double>
-      loss;  // of an evaluation: that of the validation part, or of the training part if there is none
+      loss;  // of an evaluation: of the validation part, or of the training part if there is none
 };
 
 // What a line of the log `name` ("metrics.jsonl", "metrics.csv", "watch.jsonl") says; nothing if a run cannot have written it:
