@@ -246,6 +246,38 @@ TEST_CASE("retain_grad keeps the gradient of an inner value; asking without it i
   CHECK_THROWS_AS(Variable(Tensor::scalar(1.0)).retain_grad(), Error);
 }
 
+TEST_CASE("a kept gradient is that of the latest pass") {
+  const Variable x = scalar(3);
+  Variable y = x * 2.0;
+  const Variable z = y * y;
+  y.retain_grad();
+  z.backward(retaining());
+  z.backward();
+  CHECK(y.grad().item() == 12);
+  CHECK(x.grad().item() == 48);  // leaves add up
+}
+
+TEST_CASE("numbers that a hook keeps of a gradient do not change under it") {
+  const Variable x = leaf({3});
+  const Variable older = x * 5.0;
+  Variable same = x + 1.0;  // hands its gradient on to x as it is
+  Tensor kept;
+  same.on_grad([&kept](const Variable& g) {
+    kept = g.value();
+    return Variable();
+  });
+  sum(same * 2.0 + older).backward();
+  CHECK(kept.to_vector<double>() == std::vector<double>(3, 2.0));
+  CHECK(values(x.grad()) == std::vector<double>(3, 7.0));
+}
+
+TEST_CASE("grad() runs the hooks of leaves") {
+  Variable x = scalar(3);
+  x.on_grad([](const Variable& g) { return g * 10.0; });
+  CHECK(grad({x * 4.0}, {x})[0].item() == 40);
+  CHECK_FALSE(x.has_grad());
+}
+
 TEST_CASE("a hook sees the whole gradient once, and may replace it") {
   Variable x = scalar(3);
   Variable y = x * 2.0;
@@ -285,6 +317,22 @@ TEST_CASE("an error in the middle of a pass leaves nothing behind") {
   z.backward();
   CHECK(x.grad().item() == 2 * 6 * 2 + 1);
   CHECK(w.grad().item() == 3);
+}
+
+TEST_CASE("an error in the middle of a pass leaves nothing in operations that were still to run") {
+  const Variable x = scalar(3);
+  const Variable u = x * 3.0;  // older than y: it has its gradient when the hook of y fails, and has not run
+  Variable y = x * 2.0;
+  bool broken = true;
+  y.on_grad([&broken](const Variable&) -> Variable {
+    if (broken) fail("test", "broken hook");
+    return Variable();
+  });
+  const Variable z = u * y;
+  CHECK_THROWS_WITH_AS(z.backward(retaining()), doctest::Contains("broken hook"), Error);
+  broken = false;
+  z.backward();
+  CHECK(x.grad().item() == 36);  // of 6 x^2
 }
 
 TEST_CASE("a hook may run a backward pass of its own") {
