@@ -68,7 +68,7 @@ void forget_checksums(const fs::path& path) {
   };
   const ModelFolder folder(path);
   edit(folder.config(), 1, {"checksum", "text"});
-  edit(folder.last() / "state.json", 1, {"checksum", "settings", "tokenizer", "files", "logs"});
+  edit(folder.last() / "state.json", 1, {"checksum", "settings", "tokenizer", "files", "logs", "log_starts"});
   for (const fs::path& file :
        {folder.weights(), folder.last() / "model.safetensors", folder.last() / "optimizer.safetensors"}) {
     const SafetensorsFile sealed = SafetensorsFile::open(file);

@@ -44,7 +44,8 @@ struct CheckpointBytes {
 // A state.json as it was written before states had checksums, so that it may be edited.
 inline std::string state_of_version_1(const std::string& state) {
   auto json = nlohmann::ordered_json::parse(state);
-  for (const char* key : {"settings", "tokenizer", "files", "logs", "checksum"}) json.erase(key);
+  for (const char* key : {"settings", "tokenizer", "files", "logs", "log_starts", "checksum"})
+    json.erase(key);
   json["version"] = 1;
   return json.dump(1);
 }

@@ -23,7 +23,7 @@ std::vector<json> history(const Desk& desk, const std::string& model) {
 // state.json without what it says of the logs, which hold the speed.
 json state(const Desk& desk, const std::string& model) {
   json all = json::parse(desk.read(model + "/last/state.json"));
-  all.erase("logs");
+  for (const char* key : {"logs", "log_starts"}) all.erase(key);
   all.erase("checksum");
   return all;
 }
