@@ -90,11 +90,7 @@ void put(const std::string& text, const std::string& out) {
     fmt::print("{}", text);
     return;
   }
-  try {
-    write_file_atomically(out, text);
-  } catch (const RunError& e) {
-    throw Error(e.what());  // the path was the mistake, or nothing is lost by asking again
-  }
+  write_file_atomically(out, text);
 }
 
 int run(const Options& o) {

@@ -188,7 +188,8 @@ TEST_CASE("C-11: a limit on the size of files, or on open files, is an error and
     check_complete(desk, 40);
     std::filesystem::remove_all(desk.path() / "m");
   }
-#if !defined(MINIGPT_ASAN)  // the sanitizer takes descriptors of its own, and reports what it could not look at
+#if !defined( \
+    MINIGPT_ASAN)  // the sanitizer takes descriptors of its own, and reports what it could not look at
   // With too few the program does not even start: its libraries are files too.
   for (long files = 5; files <= 12; ++files) {
     CAPTURE(files);
