@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 namespace minigpt {
@@ -39,8 +40,10 @@ std::optional<LogLine> read_json(std::string_view name, std::string_view line) {
   return read;
 }
 
-// The number in a cell of a table, which is written as in JSON. (std::from_chars reads no float64 in every standard library.)
+// The number in a cell of a table, which is written as in JSON, or not finite. (std::from_chars reads no float64 in every
+// standard library.)
 std::optional<double> number_in(std::string_view cell) {
+  if (cell == "nan" || cell == "inf" || cell == "-inf") return std::numeric_limits<double>::quiet_NaN();
   const Json value = Json::parse(cell, nullptr, false);
   return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
 }
