@@ -9,6 +9,9 @@ namespace {
 // Elementary functions of the library are good to two units; this leaves room for a composition of a few.
 constexpr double kFunctionUnits = 8;
 
+// The distance of the smallest numbers in float32: what is smaller may become 0.
+constexpr double kLeastFloat32 = 0x1p-149;
+
 // Whether rounding could turn the sign of a difference. The factor is larger than that of the comparisons.
 bool near(double difference, double error) { return std::abs(difference) <= 16 * error; }
 
@@ -22,7 +25,7 @@ bool power_of_two(double c) {
 // The edges of a node are added after it, and before the next one.
 Number Tape::push(double value, double error) {
   nodes_.push_back({value, error, static_cast<std::uint32_t>(edges_.size()),
-                    static_cast<std::uint32_t>(pairs_.size()), false});
+                    static_cast<std::uint32_t>(pairs_.size()), false, false});
   return static_cast<Number>(nodes_.size() - 1);
 }
 
@@ -246,7 +249,8 @@ Number Tape::through_float32(Number x) {
   const double v = value(x), y = rounding_.is_float32() ? v : static_cast<double>(static_cast<float>(v));
   stepped_ = stepped_ || !rounding_.is_float32();
   // A value that is rounded one way here may be rounded the other way there.
-  const Number n = push(y, error(x) + (rounding_.is_float32() ? 0 : 0x1p-23 * std::abs(v)));
+  const Number n = push(y, error(x) + (rounding_.is_float32() ? 0 : 0x1p-23 * std::abs(v) + kLeastFloat32));
+  nodes_.back().through_float32 = !rounding_.is_float32();
   edge(x, 1, rounding_.is_float32() ? 0 : 0x1p-24);
   return n;
 }
@@ -275,6 +279,7 @@ void Tape::differentiate(const std::vector<std::pair<Number, double>>& seeds) {
     Adjoint& a = adjoints_[i];
     if (a.count > 0) {
       a.error += (static_cast<double>(a.count) + 2) * unit() * a.magnitude;
+      if (node.through_float32) a.error += kLeastFloat32;  // so does the gradient
       for (std::size_t k = node.first_edge; k < edge_end; ++k)
         pass(edges_[k].from, edges_[k].slope, edges_[k].error, a);
       const double product = node.matrix ? rounding_.product : 0;

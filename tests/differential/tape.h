@@ -97,7 +97,7 @@ class Tape {
   struct Node {
     double value, error;
     std::uint32_t first_edge, first_pair;  // the end is where the next node begins
-    bool matrix;
+    bool matrix, through_float32;
   };
   struct Edge {
     Number from;
