@@ -4,16 +4,17 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "models/text_file.h"
+#include "nn/files.h"
 #include "tools/arguments.h"
 #include "tools/builtin_text.h"
 #include "tools/commands.h"
 #include "tools/inputs.h"
 #include "tools/lessons/lesson.h"
 #include "tools/lessons/text_layout.h"
+#include "tools/outputs.h"
 
 namespace minigpt::tools {
 namespace {
@@ -62,21 +63,6 @@ void list_json() {
   }
 }
 
-// Of the folder for figures: `part` must be one, so that the whole can be made.
-void check_folder(const std::string& whole, const std::filesystem::path& part) {
-  std::error_code ignored;
-  check(std::filesystem::is_directory(part, ignored), "figures", "{}: is not a folder and cannot be made one",
-        whole);
-}
-
-std::filesystem::path existing_part(const std::filesystem::path& path) {
-  std::error_code ignored;
-  std::filesystem::path part = std::filesystem::absolute(path).lexically_normal();
-  while (part.has_relative_path() && !std::filesystem::exists(std::filesystem::symlink_status(part, ignored)))
-    part = part.parent_path();
-  return part;
-}
-
 int run(const Options& o) {
   check_choice("--lang", o.language, {"en", "zh"});
   check_choice("--colour", o.colour, {"auto", "always", "never"});
@@ -105,19 +91,14 @@ int run(const Options& o) {
     return 0;
   }
   const lessons::Lesson& lesson = lessons::find_lesson(o.name);
-  if (!o.figures.empty()) check_folder(o.figures, existing_part(o.figures));
+  if (!o.figures.empty()) check_output_folder(o.figures);
   // Refused now, also by a lesson that makes no use of them.
   Remarks remarks;
   if (!o.model.empty()) read_model(o.model, Weights::finite, remarks);
   if (!o.text.empty()) read_text(o.text, remarks);
   const std::string own_text = o.text.empty() ? "" : read_file(o.text, "lesson");
   work_begins();
-  if (!o.figures.empty()) {
-    // Said before the lesson computes for a minute.
-    std::error_code ignored;
-    std::filesystem::create_directories(o.figures, ignored);
-    check_folder(o.figures, o.figures);
-  }
+  if (!o.figures.empty()) check_writable_directory(o.figures);  // before the lesson computes for a minute
   options.text = o.text.empty() ? builtin_text() : std::string_view(own_text);
   options.own_text = !o.text.empty();
   lessons::Page page(options);

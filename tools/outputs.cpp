@@ -31,25 +31,6 @@ bool same_file(const fs::path& a, const fs::path& b) {
 
 fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : "."; }
 
-// The folder itself, or the nearest one above it in which it can be made. What only trying shows (a full disk, a read-only one)
-// is found by check_writable_directory() once the work begins.
-void check_can_be_made(const fs::path& folder) {
-  constexpr std::string_view kOp = "output directory";
-  fs::path at = folder.empty() ? fs::path(".") : folder;
-  while (!is_there(at) && at != folder_of(at)) at = folder_of(at);
-  std::error_code error;
-  const fs::file_status status = fs::status(at, error);
-  std::string reason;
-  if (!fs::exists(status))
-    reason = error && status.type() == fs::file_type::none ? error.message() : "it is a link to nothing";
-  else if (!fs::is_directory(status))
-    reason = "exists and is not a directory";
-  else if (::access(at.c_str(), W_OK | X_OK) != 0)
-    reason = "can't create a file in it: " + std::generic_category().message(errno);
-  const std::string made = at == folder ? "" : folder.string() + ": can't create the directory: ";
-  check(reason.empty(), kOp, "{}{}: {}", made, at.string(), reason);
-}
-
 // A run replaces last/ as a whole.
 void check_last(const ModelFolder& folder) {
   constexpr std::array<std::string_view, 3> kOwn = {"model.safetensors", "optimizer.safetensors",
@@ -64,6 +45,24 @@ void check_last(const ModelFolder& folder) {
 }
 
 }  // namespace
+
+void check_output_folder(const fs::path& folder) {
+  constexpr std::string_view kOp = "output directory";
+  // The folder itself, or the nearest one above it, in which it would be made.
+  fs::path at = folder.empty() ? fs::path(".") : folder;
+  while (!is_there(at) && at != folder_of(at)) at = folder_of(at);
+  std::error_code error;
+  const fs::file_status status = fs::status(at, error);
+  std::string reason;
+  if (!fs::exists(status))
+    reason = error && status.type() == fs::file_type::none ? error.message() : "it is a link to nothing";
+  else if (!fs::is_directory(status))
+    reason = "exists and is not a directory";
+  else if (::access(at.c_str(), W_OK | X_OK) != 0)
+    reason = "can't create a file in it: " + std::generic_category().message(errno);
+  const std::string made = at == folder ? "" : folder.string() + ": can't create the directory: ";
+  check(reason.empty(), kOp, "{}{}: {}", made, at.string(), reason);
+}
 
 void check_output_file(std::string_view op, const std::string& out,
                        std::initializer_list<std::string> inputs) {
@@ -90,24 +89,24 @@ void check_output_file(std::string_view op, const std::string& out,
   check_writable_directory(folder);
 }
 
-std::string check_room(const ModelFolder& folder, const RoomRequest& request) {
-  check_can_be_made(folder.path());
+std::string check_room(const ModelFolder& folder, bool overwrite, const std::vector<std::string>& inputs) {
+  check_output_folder(folder.path());
   for (const fs::path& file : folder.files()) {
     if (!is_there(file)) continue;
     const bool wanted_folder = file == folder.last();
     check(is_folder(file) == wanted_folder, "train", "{} is {}a folder, which no run has made: move it away",
           file.string(), wanted_folder ? "not " : "");
-    for (const std::string& input : request.inputs)
+    for (const std::string& input : inputs)
       check(
           input.empty() || !(same_file(file, input) || (wanted_folder && same_file(file, folder_of(input)))),
           "train", "{} is a file to read, and would be lost: choose another --out", input);
   }
   check_last(folder);
-  if (request.overwrite) return "";
+  if (overwrite) return "";
   const bool named = is_there(folder.config());
   check(!folder.has_model(), "train",
-        "{} already holds a model; {}replace it with --overwrite, or choose another --out", request.out,
-        named && folder.has_last() ? "go on with --resume, " : "");
+        "{} already holds a model; {}replace it with --overwrite, or choose another --out",
+        folder.path().string(), named && folder.has_last() ? "go on with --resume, " : "");
   if (!named) {
     for (const fs::path& file : folder.files())
       check(
@@ -127,7 +126,7 @@ std::string check_room(const ModelFolder& folder, const RoomRequest& request) {
          folder.config().string());
   }
   return fmt::format("{} holds a run that ended before its first save; this one takes its place",
-                     request.out);
+                     folder.path().string());
 }
 
 }  // namespace minigpt::tools

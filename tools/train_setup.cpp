@@ -159,7 +159,7 @@ void load_data(const TrainRequest& request, TrainSetup& setup, const std::option
 }  // namespace
 
 std::string room_for(const ModelFolder& folder, const TrainRequest& request) {
-  return check_room(folder, {request.out, request.overwrite, {request.data, request.config_file}});
+  return check_room(folder, request.overwrite, {request.data, request.config_file});
 }
 
 void TrainSetup::clear_folder() const {

@@ -60,8 +60,10 @@ TEST_CASE("dry run: what the command would refuse is refused") {
   check_refused(desk, "lesson --dry-run nonsense", "nonsense");
   check_refused(desk, "lesson --dry-run 9 --text missing.txt", "missing.txt: no such file");
   check_refused(desk, "lesson --dry-run heat-map --model missing", "missing: no such folder");
-  check_refused(desk, "lesson --dry-run 9 --figures english.txt", "english.txt: is not a folder");
-  check_refused(desk, "lesson --dry-run 9 --figures english.txt/new", "english.txt/new: is not a folder");
+  check_refused(desk, "lesson --dry-run 9 --figures english.txt",
+                "english.txt: exists and is not a directory");
+  check_refused(desk, "lesson --dry-run 9 --figures english.txt/new",
+                "english.txt/new: can't create the directory: english.txt: exists and is not a directory");
   check_refused(desk, "why --dry-run --model model --data english.txt --tensor nope", "no parameter 'nope'");
   check_refused(desk, "why --dry-run --model model --data english.txt --tensor lm_head.weight --index 999,0",
                 "is outside the shape");

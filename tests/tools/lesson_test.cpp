@@ -38,7 +38,7 @@ TEST_CASE("lesson: bad input is answered with one line, and exit code 2") {
   refuses("lesson simple-attention --seed x", "--seed: 'x' is not a whole number");
   refuses("lesson simple-attention --lang zg", "--lang: 'zg' is not one of en | zh; did you mean zh?");
   desk.write("file", "");
-  refuses("lesson simple-attention --figures file", "file: is not a folder");
+  refuses("lesson simple-attention --figures file", "file: exists and is not a directory");
   refuses("lesson simple-attention --colour alway", "did you mean always?");
   refuses("lesson 99", "there is no lesson 99; they are numbered from 1 to ");
   refuses("lesson 0", "there is no lesson 0;");
