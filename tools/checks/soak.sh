@@ -52,21 +52,39 @@ fi
 
 folder=$(mktemp -d)
 trap 'exit 130' INT TERM # runs the next one
-trap '[ -n "${pid:-}" ] && kill "$pid" 2>/dev/null; rm -rf "$folder"' EXIT
+trap '[ -n "${pid:-}" ] && kill -KILL "$pid" 2>/dev/null; rm -rf "$folder"' EXIT
 model=$folder/model
 LD_PRELOAD=$preload "$minigpt" train --preset nanogpt-cpu ${data:+--data "$data"} --out "$model" --steps "$steps" \
   --lr-decay-steps "$steps" "${size[@]}" --eval-every $evaluate --save-every $save --watch $watch --tensorboard \
   "${more[@]}" >"$folder/log" 2>&1 &
 pid=$!
 
+# Stops the process outside of a save: that one holds a buffer and some files for a moment, and on a slow disk most moments
+# fall into one.
+stopped() {
+  local stat
+  until stat=$(<"/proc/$pid/stat") && [[ ${stat##*) } == T* ]]; do
+    [[ ${stat##*) } != Z* ]] && kill -STOP "$pid" || return 1 # it has ended
+  done
+}
+between_saves() {
+  local tries
+  for ((tries = 0; tries < 300; ++tries)); do
+    stopped || return 1
+    compgen -G "$model/.minigpt-tmp-*" >/dev/null || return 0
+    kill -CONT "$pid"
+    sleep 0.005
+  done
+  stopped
+}
+
 # One line a record: the step, memory of its own in KiB, descriptors, threads, CPU time in ticks, and the bytes of all files
 # in the folder that are not logs.
 page=$(($(getconf PAGESIZE) / 1024))
 last_step() { tail -n 1 "$model/metrics.jsonl" 2>/dev/null | sed -n 's/^{"step":\([0-9]*\),.*/\1/p' || true; }
 record() {
-  local descriptors=("/proc/$pid/fd/"*) stat resident shared
+  local descriptors=("/proc/$pid/fd/"*) stat resident shared kept
   read -r _ resident shared _ <"/proc/$pid/statm" || return 1
-  [ "$resident" -gt 0 ] || return 1 # it has just ended
   stat=$(<"/proc/$pid/stat") || return 1
   read -ra stat <<<"${stat##*) }" # after the name: state is number 0, so number n of proc(5) is stat[n - 3]
   kept=$(find "$model" -type f ! -name 'metrics.*' ! -name watch.jsonl ! -name 'events.*' -printf '%s\n' 2>/dev/null |
@@ -76,8 +94,10 @@ record() {
 next=1 records=0 written=0
 while kill -0 "$pid" 2>/dev/null; do
   step=$(last_step)
-  if [ "${step:-0}" -ge "$next" ]; then
-    record "$step" >>"$folder/records" 2>/dev/null || break
+  if [ "${step:-0}" -ge "$next" ] && between_saves; then
+    step=$(last_step)
+    [ -z "$step" ] || [ "$step" -ge "$steps" ] || record "$step" >>"$folder/records" # after the last step it closes its files
+    kill -CONT "$pid"
     next=$((step / every * every + every)) records=$((records + 1))
     if [ $((records % texts)) = 0 ]; then # meanwhile, somebody uses the model
       "$minigpt" sample --model "$model" --tokens 50 --seed "$step" --threads 1 >"$folder/text" 2>"$folder/sample.err" ||
@@ -124,7 +144,7 @@ awk 'NR == 1 { print "  step  memory KiB  descriptors  threads" }
   "$folder/records"
 
 # Steps that are compared: an early stretch, and the last tenth, of at least three records each. Medians and smallest
-# values, since a record may fall into a save, which holds a buffer and a file for a moment.
+# values, since a record may fall into an evaluation.
 third=$(column 1 "$settled" "$steps" | sed -n 3p) last=$(column 1 1 "$steps" | tail -n 3 | head -n 1)
 if [ -z "$third" ] || [ "$third" -ge "$last" ]; then
   echo "FAILED  too few records: the run was faster than its watcher"
