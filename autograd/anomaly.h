@@ -56,7 +56,7 @@ class Anomaly : public RunError {
 };
 
 // While alive, every result and every gradient of this thread is looked through, and the first NaN throws Anomaly; so does
-// the first infinity that was not put there on purpose: masked_fill and where may make one, and an operation may pass on
+// the first infinity that was not put there on purpose: masked_fill may make one, and an operation may pass on
 // one of its input's, unless that input is a leaf that wants a gradient. Costs a pass over each tensor; nothing when off.
 class AnomalyMode final : public Watcher {
  public:

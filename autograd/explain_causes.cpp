@@ -178,7 +178,7 @@ std::vector<GradientCause> notes_at(const GradientTrace& trace, const Node& node
     const Tensor top = max(p, {1});
     const double stuck = share_of(gt(top, 0.999)),
                  open = share_of(gt(sum(ne(p, 0.0).to(DType::f32), {1}), 1.5));
-    if (open > 0.5 && stuck - (1 - open) > 0.5)
+    if (stuck - (1 - open) > 0.5)
       notes.push_back(
           {"softmax_saturated", where,
            fmt::format(

@@ -88,6 +88,29 @@ TEST_CASE("anomaly: infinities that were put there on purpose pass") {
   const Variable mask(Tensor::from<float>({0, -kInf, 0, 0}, {2, 2}));  // an additive mask
   sum(softmax(x + mask)).backward();
   CHECK(x.has_grad());
+  // `where` puts them in as well, from a constant of its own.
+  sum(softmax(where(future, Variable(full({2, 2}, -kInf)), x)) * x).backward();
+}
+
+TEST_CASE("anomaly: an infinity is not on purpose in a parameter, and a NaN never is") {
+  const AnomalyReport parameter = report_of([] {
+    Variable w = vector({1, kInf});
+    w.set_name("w");
+    w * 2;
+  });
+  CHECK(parameter.op == "mul");
+  CHECK(parameter.sources[0].name == "w");
+  const Tensor second = Tensor::from<bool>({false, true}, {2});
+  CHECK(report_of([&] { where(second, vector({1, kInf}), vector({1, 2})); }).op == "where");
+  const AnomalyReport constant = report_of([] { vector({1, kNan}, false) * vector({1, 2}); });
+  CHECK(constant.op == "mul");
+  const AnomalyReport filled = report_of([] {
+    masked_fill(vector({1, 2}), Tensor::from<bool>({false, true}, {2}), kNan);
+  });
+  CHECK(filled.op == "masked_fill");
+  // inf - inf: the mask is on purpose, what becomes of it is not.
+  const AnomalyReport both = report_of([] { vector({0, -kInf}, false) - vector({0, -kInf}, false); });
+  CHECK(both.op == "sub");
 }
 
 TEST_CASE("anomaly: backward, the operation whose gradient is not finite though what it was given is") {

@@ -3,7 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <limits>
+#include <span>
+#include <vector>
 
 #include "autograd/ops.h"
 #include "tensor/compare.h"
@@ -88,7 +91,7 @@ TEST_CASE("why: hidden by a mask, dropped out, not selected") {
   };
   GradientExplanation e = explain_gradient(scores(logical_not(tril_mask(4, 4))), w, one);
   CHECK(cause(e) == "masked_causal at masked_fill");
-  CHECK(*e.value == 0);
+  CHECK(e.value == 0.0);
   const Tensor last_key = Tensor::from<bool>({false, false, false, true}, {1, 4});
   CHECK(cause(explain_gradient(scores(last_key), w, one)) == "masked_padding at masked_fill");
   one.index = Dims{3, 0};
@@ -186,6 +189,71 @@ TEST_CASE("why: tiny and huge gradients name the operation that made them so") {
   const GradientExplanation huge = explain_gradient(loss(1e6), a);
   CHECK(huge.state == GradientState::huge);
   CHECK(cause(huge) == "exploding at mul");
+}
+
+TEST_CASE("why: tiny is less than a hundredth of the usual size, huge more than a hundred times it") {
+  const Variable a = named({3}, 1, "a"), b = named({3}, 2, "b"), c = named({3}, 3, "c");
+  const auto state = [&](double factor) {
+    return explain_gradient([&] { return sum(a * factor + b + c); }, a).state;
+  };
+  CHECK(state(0.009) == GradientState::tiny);
+  CHECK(state(0.011) == GradientState::ordinary);
+  CHECK(state(99) == GradientState::ordinary);
+  CHECK(state(101) == GradientState::huge);
+}
+
+// The notes of an ordinary gradient, as "id at where".
+std::string notes(const std::function<Variable()>& loss, const Variable& target) {
+  const GradientExplanation e = explain_gradient(loss, target);
+  CHECK(e.state == GradientState::ordinary);
+  return cause(e);
+}
+
+TEST_CASE("why: an ordinary gradient notes where most of the values pass nothing on") {
+  // x has no gradient; of its n values, `dead` are far below zero.
+  const Variable w = named({20}, 1, "w");
+  const auto values = [](int dead) {
+    std::vector<double> v(20, 1);
+    std::fill(v.begin(), v.begin() + dead, -10);
+    return Variable(Tensor::from(std::span<const double>(v), {20}), true);
+  };
+  const auto through = [&](auto f, int dead) {
+    const Variable x = values(dead);
+    return notes([&] { return sum(f(x) * w) + sum(w); }, w);
+  };
+  const auto relu_of = [](const Variable& x) { return relu(x); };
+  const auto gelu_of = [](const Variable& x) { return gelu(x); };
+  CHECK(through(relu_of, 19) == "relu_inactive at relu");
+  CHECK(through(relu_of, 18) == "none");  // nine tenths are not more than nine tenths
+  CHECK(through(gelu_of, 19) == "activation_flat at gelu");
+  CHECK(through(gelu_of, 18) == "none");
+}
+
+TEST_CASE("why: an ordinary gradient notes a softmax that has nearly decided") {
+  const Variable w = named({4, 4}, 1, "w");
+  const auto sharp = [&](int rows, double score = 9) {  // so many rows give one entry all but 4e-4
+    Tensor scores = zeros({4, 4}, DType::f64);
+    for (int i = 0; i < rows; ++i) scores.mutable_data<double>()[i * 4] = score;
+    const Variable x(scores, true);
+    return notes([&] { return sum(softmax(x) * w) + sum(w); }, w);
+  };
+  CHECK(sharp(3) == "softmax_saturated at softmax");
+  CHECK(sharp(2) == "none");
+  CHECK(sharp(0) == "none");
+  CHECK(sharp(4, 6) == "none");  // 0.993
+  // Causal rows: the first one can only be 1, and says nothing of the others.
+  const Variable v = named({3, 3}, 2, "v");
+  const double inf = std::numeric_limits<double>::infinity();
+  const auto causal = [&](int rows) {
+    Tensor scores = zeros({3, 3}, DType::f64);
+    for (int i = 1; i <= rows; ++i) scores.mutable_data<double>()[i * 3] = 9;
+    const Variable x(scores, true);
+    return notes(
+        [&] { return sum(softmax(masked_fill(x, logical_not(tril_mask(3, 3)), -inf)) * v) + sum(v); }, v);
+  };
+  CHECK(causal(0) == "none");
+  CHECK(causal(1) == "none");
+  CHECK(causal(2) == "softmax_saturated at softmax");
 }
 
 TEST_CASE("why: clipping is named with its factor") {

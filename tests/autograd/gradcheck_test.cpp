@@ -1,5 +1,7 @@
 #include "autograd/gradcheck.h"
 
+#include <cmath>
+
 #include "autograd/ops/add.h"
 #include "autograd/ops/linear.h"
 #include "autograd/ops/masked_fill.h"
@@ -155,6 +157,36 @@ TEST_CASE("a sample of the elements") {
       gradcheck([](const auto& in) { return sum(in[0] * in[0]); }, {leaf({10, 10})}, options);
   CHECK(r.ok);
   CHECK(r.checked == 5);
+}
+
+TEST_CASE("a sample is spread over the whole tensor, and no larger than it") {
+  GradcheckOptions options;
+  options.max_elements_per_input = 5;
+  // Wrong at one element only; elements 0, 20, 40, 60 and 80 are looked at.
+  const auto wrong_at = [](std::int64_t element) {
+    return [element](const std::vector<Variable>& in) {
+      return record("wrong_at", in[0].value().clone(), {in[0]}, save(),
+                    [element](const Saved&, const Variable& dy) {
+                      Tensor dx = dy.value().clone();
+                      dx.mutable_data<double>()[element] *= 2;
+                      return Grads{Variable(dx)};
+                    });
+    };
+  };
+  for (const std::int64_t element : {0, 20, 40, 60, 80}) {
+    const GradcheckResult r = gradcheck(wrong_at(element), {leaf({10, 10})}, options);
+    CHECK_FALSE(r.ok);
+    CHECK(r.element == element);
+  }
+  CHECK(gradcheck(wrong_at(99), {leaf({10, 10})}, options).ok);
+  CHECK(gradcheck([](const auto& in) { return sin(in[0]); }, {leaf({3})}, options).checked == 3);
+}
+
+TEST_CASE("a result that is not a number is no result drawn at random") {
+  const auto f = [](const std::vector<Variable>& in) { return in[0] * Variable(full({3}, NAN, DType::f64)); };
+  GradcheckResult r;
+  CHECK_NOTHROW(r = gradcheck(f, {leaf({3})}));
+  CHECK_FALSE(r.ok);
 }
 
 }  // namespace

@@ -70,6 +70,11 @@ TEST_CASE("hvp: errors name what does not fit") {
   CHECK_THROWS_WITH_AS(hessian_vector_product(loss, {x}, {Tensor::from<double>({1}, {1})}),
                        "[hessian_vector_product] vector 0 does not have the shape and type of its input",
                        Error);
+  for (const Tensor& other : {Tensor::from<float>({1, 1}, {2}), Tensor()})
+    CHECK_THROWS_WITH_AS(hessian_vector_product(loss, {x}, {other}),
+                         "[hessian_vector_product] vector 0 does not have the shape and type of its input",
+                         Error);
+  CHECK_THROWS_AS(hessian_vector_product(loss, {Variable()}, {Tensor::from<double>({1, 1}, {2})}), Error);
 }
 
 }  // namespace
