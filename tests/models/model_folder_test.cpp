@@ -2,73 +2,22 @@
 
 #include <doctest/doctest.h>
 
-#include <cmath>
-#include <fstream>
 #include <limits>
 
 #include "nn/files.h"
 #include "nn/tensor_file.h"
-#include "tests/models/tiny_models.h"
+#include "tests/models/saved_run.h"
 #include "tests/nn/temporary_folder.h"
 
 namespace minigpt {
 namespace {
 
+using test::contains;
+using test::message_of;
+using test::overwrite;
+using test::Saved;
 using test::TemporaryFolder;
 using test::weights_of;
-
-TrainConfig five_characters() {
-  TrainConfig config = test::tiny_run();
-  config.model.vocab_size = 5;
-  return config;
-}
-
-// A model, its optimiser and everything around them, as a run would have them.
-struct Saved {
-  TrainConfig config = five_characters();
-  CharTokenizer tokenizer = CharTokenizer::from_text(U"abcde");
-  Generator rng{3};
-  Gpt gpt;
-  Adam optimizer;
-  TrainState state;
-
-  Saved() : gpt(config.model, rng), optimizer(decay_groups(gpt.parameters(), 0.01, 0.1)) {
-    gpt.loss(test::tokens_for(gpt.config, 1, 4), test::tokens_for(gpt.config, 1, 4, 2)).backward();
-    for (int step = 0; step < 7; ++step) optimizer.step();
-    double one = 0;
-    rng.normal_scalar(std::span<double>(&one, 1));  // leaves a pending normal
-    state.step = 7;
-    state.generator = rng.state();
-    state.batch_offsets = {3, 0, 12};
-    state.best_loss = 1.0 / 3;
-    state.best_step = 5;
-    state.evaluations_since_best = 2;
-    state.text_fingerprint = "400-abc";
-    state.data_path = "a \"quoted\"\\ path.txt";
-    state.kernel_set = "scalar";
-  }
-  void write(const ModelFolder& folder) {
-    folder.save_config(config);
-    tokenizer.save(folder.tokenizer());
-    folder.save_best(gpt.parameters());
-    folder.save_last(gpt.parameters(), optimizer, state);
-  }
-};
-
-void overwrite(const std::filesystem::path& path, const std::string& content) {
-  std::ofstream(path, std::ios::binary) << content;
-}
-
-std::string message_of(const auto& action) {
-  try {
-    action();
-    return "";
-  } catch (const Error& error) {
-    return error.what();
-  }
-}
-
-bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 TEST_CASE("model folder: weights, optimiser and state come back exactly") {
   const TemporaryFolder temporary;
