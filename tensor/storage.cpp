@@ -98,6 +98,10 @@ Storage::Storage(std::size_t bytes) {
     const std::size_t usable = kRecycle ? capacity_of(size_class) : bytes;
     const std::size_t total = (sizeof(Block) + usable + 63) / 64 * 64;
     block_ = static_cast<Block*>(std::aligned_alloc(64, total));
+    if (!block_) {  // blocks of other sizes that wait here may be what is missing
+      cache.clear();
+      block_ = static_cast<Block*>(std::aligned_alloc(64, total));
+    }
     if (!block_) throw RunError(fmt::format("[storage] out of memory: cannot allocate {} bytes", bytes));
     system_allocations.fetch_add(1, std::memory_order_relaxed);
     block_->capacity = capacity_of(size_class);

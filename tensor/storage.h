@@ -64,7 +64,7 @@ struct MemoryStats {
 MemoryStats memory_stats();
 void reset_peak_memory();
 
-// Gives this thread's recycled blocks back to the system.
+// Gives this thread's recycled blocks back to the system. Happens by itself when the system has no more memory.
 void release_cached_memory();
 
 }  // namespace minigpt

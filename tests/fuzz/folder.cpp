@@ -62,7 +62,8 @@ class Changes {
   ~Changes() {
     for (const auto& [name, content] : files_) desk_.restore(name);
     // Reading the history cuts off what does not belong to it.
-    for (const char* name : {"metrics.jsonl", "metrics.csv"}) desk_.restore(name);
+    for (const char* name : {"metrics.jsonl", "metrics.csv"})
+      if (!files_.contains(name)) desk_.restore(name);
   }
   Changes(const Changes&) = delete;
   Changes& operator=(const Changes&) = delete;
@@ -142,7 +143,6 @@ void resume(const fs::path& path) {
   if (is_large(config)) return;
   const CharTokenizer tokenizer = folder.load_tokenizer();
   const std::u32string text = utf8_decode(kSmallText, "text").text;
-  folder.check_state(folder.load_state(), config, tokenizer);
   const TrainData data(config, tokenizer, text, "text");
   Trainer trainer(config, tokenizer, data);
   const std::vector<NamedParameter> parameters = trainer.model().parameters();
@@ -151,6 +151,8 @@ void resume(const fs::path& path) {
     require(values_of(parameters) == before, "a state that is refused changes nothing");
     return;
   }
+  folder.check_state(trainer.state(), config,
+                     tokenizer);  // the command does so before: reading it twice takes time
   folder.check_best(trainer.state());
   for (const LogDamage& damage : damaged_logs(folder, trainer.state())) require_message(damage.text);
   TrainListener nobody;

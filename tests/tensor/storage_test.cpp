@@ -1,9 +1,13 @@
 #include "tensor/storage.h"
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <fstream>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -133,5 +137,33 @@ TEST_CASE("memory that the machine does not have is a failure of the run, not of
   // As much as a process can address, which no setting of the system grants.
   CHECK_THROWS_WITH_AS(Storage(std::size_t{1} << 47),
                        "[storage] out of memory: cannot allocate 140737488355328 bytes", RunError);
+}
+
+// Bytes of address space that this process has.
+std::uint64_t address_space() {
+  std::uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+TEST_CASE("blocks that wait for their next use are given back before memory is said to be out") {
+  release_cached_memory();
+  constexpr std::size_t kLarge = 200 << 20, kLarger = 300 << 20;
+  // A sanitizer needs an address space of its own without limits.
+  if (address_space() > std::uint64_t{1} << 40) return;
+  rlimit before;
+  REQUIRE(getrlimit(RLIMIT_AS, &before) == 0);
+  const rlimit room_for_one{address_space() + (400 << 20), before.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_AS, &room_for_one) == 0);
+  { const Storage waits_afterwards(kLarge); }
+  std::string error;
+  try {
+    const Storage larger(kLarger);
+  } catch (const RunError& e) {
+    error = e.what();
+  }
+  setrlimit(RLIMIT_AS, &before);
+  CHECK(error == "");
+  release_cached_memory();
 }
 #endif
