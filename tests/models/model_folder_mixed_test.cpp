@@ -188,6 +188,9 @@ TEST_CASE("mixed folders: the best weights are those that the state speaks of, o
 
   run.save_best(4);
   CHECK(contains(best_of(run, state), "the weights are of step 4, the best ones of this run of step 5"));
+  run.save_best(0);
+  CHECK(
+      contains(best_of(run, none), "the weights are of step 0, the best ones of this run do not exist yet"));
   for (const std::int64_t step : {7, 8, 20}) {  // saved after the state, before the run was stopped
     run.save_best(step);
     CHECK(best_of(run, state) == "fine");
@@ -196,6 +199,11 @@ TEST_CASE("mixed folders: the best weights are those that the state speaks of, o
   run.gpt.transformer.wpe.weight.mutable_value().fill_(0.5);
   run.save_best(5);
   CHECK(contains(best_of(run, state), "these are not the weights of step 5 that state.json was saved with"));
+
+  run.save_best(7);  // neither does a state know others than its own of the very step it was saved at
+  TrainState evaluated = state;
+  evaluated.best_step = 7;
+  CHECK(contains(best_of(run, evaluated), "these are not the weights of step 7"));
 
   for (std::string TrainState::*part :
        {&TrainState::settings, &TrainState::tokenizer, &TrainState::text_fingerprint}) {
@@ -220,6 +228,41 @@ TEST_CASE("mixed folders: best weights from before they said anything") {
   CHECK(best_of(run, older) == "fine");
   older.best_loss.reset();
   CHECK(best_of(run, older) == "fine");
+}
+
+TEST_CASE("mixed folders: a state from before it knew its best weights takes whatever step they are of") {
+  Run run;
+  TrainState older = run.state;
+  older.best = "";
+  run.save_best(4);
+  CHECK(best_of(run, older) == "fine");
+}
+
+TEST_CASE("model folder: loading the state clears away what a broken save left, behind a link too") {
+  Run run;
+  const TemporaryFolder elsewhere;
+  const std::filesystem::path moved = elsewhere / "last";
+  std::filesystem::rename(run.folder.last(), moved);
+  std::filesystem::create_symlink(moved, run.folder.last());
+  // Process 999999999 does not exist.
+  const std::filesystem::path left[] = {run.temporary / ".minigpt-tmp-999999999-1",
+                                        elsewhere / ".minigpt-tmp-999999999-2"};
+  for (const std::filesystem::path& path : left) std::filesystem::create_directory(path);
+  run.folder.load_state();
+  for (const std::filesystem::path& path : left) CHECK_FALSE(std::filesystem::exists(path));
+}
+
+TEST_CASE("model folder: settings that fit no model or no training are refused when they are read") {
+  Run run;
+  TrainConfig bad = run.config;
+  bad.model.n_head = 3;
+  run.folder.save_config(bad);
+  CHECK(
+      contains(message_of([&] { run.folder.load_config(); }), "n_embd must be divisible by n_head: 16 % 3"));
+  bad = run.config;
+  bad.documents = true;
+  run.folder.save_config(bad);
+  CHECK(contains(message_of([&] { run.folder.load_config(); }), "batch_size must be 1, got 3"));
 }
 
 TEST_CASE("model folder: a configuration of a giant beside small weights is refused before it is built") {
