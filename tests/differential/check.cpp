@@ -32,19 +32,38 @@ const char* variant_name(const RunOptions& o) {
   return "";
 }
 
+// The specification in both types.
+struct References {
+  Rounding f32_rounding, f64_rounding;
+  Reference f32, f64;
+  std::optional<Reference> f32_one_by_one, f64_one_by_one;
+
+  explicit References(const Expression& e)
+      : f32_rounding{.unit = 0x1p-24, .product = e.bf16_products ? 0x1p-7 : 0},
+        f64_rounding{.unit = 0x1p-53},
+        f32(reference(e, f32_rounding)),
+        f64(reference(e, f64_rounding)) {}
+
+  const Reference& of(const Expression& e, const RunOptions& options) {
+    const bool is_f32 = options.dtype == DType::f32;
+    if (!options.accumulate) return is_f32 ? f32 : f64;
+    std::optional<Reference>& r = is_f32 ? f32_one_by_one : f64_one_by_one;
+    if (!r) r = reference(e, is_f32 ? f32_rounding : f64_rounding, true);
+    return *r;
+  }
+};
+
 // Every kernel set and both types against the specification; of the forms of a run, the plain one and one other.
-Failure against_specification(const Expression& e, const Reference& f32, const Reference& f64,
-                              Statistics& s) {
+Failure against_specification(const Expression& e, References& references, Statistics& s) {
   Draw draw(e.seed + 1);
   for (const std::string& set : available_kernel_sets()) {
     const ScopedKernelSet use(set);
     for (const DType dtype : {DType::f64, DType::f32}) {
       RunOptions plain{.dtype = dtype}, other = plain;
-      // Where something is rounded on purpose, so are the gradients of the roots, one by one.
-      const std::int64_t form = draw.between(0, f64.stepped ? 1 : 2);
+      const std::int64_t form = draw.between(0, 2);
       (form == 0 ? other.composed : form == 1 ? other.create_graph : other.accumulate) = true;
       for (const RunOptions& options : {plain, other})
-        if (const Failure f = compare(e, dtype == DType::f32 ? f32 : f64, run(e, options), dtype, s))
+        if (const Failure f = compare(e, references.of(e, options), run(e, options), dtype, s))
           return fmt::format("{}, {}{}: {}", set, name_of(dtype), variant_name(options), *f);
     }
   }
@@ -110,15 +129,14 @@ Failure slopes(const Expression& e, const Reference& r, Statistics& s) {
 
 Failure checks(const Expression& e, Statistics& s) {
   const ScopedNumThreads alone(1);
-  const Reference f64 = reference(e, {.unit = 0x1p-53});
-  const Reference f32 = reference(e, {.unit = 0x1p-24, .product = e.bf16_products ? 0x1p-7 : 0});
-  if (const Failure f = against_specification(e, f32, f64, s)) return f;
+  References references(e);
+  if (const Failure f = against_specification(e, references, s)) return f;
   const DType dtype = Draw(e.seed + 2).chance(0.5) ? DType::f32 : DType::f64;
   if (const Failure f = same_in_every_way(e, dtype)) return fmt::format("{}, {}", name_of(dtype), *f);
   if (const Failure f = in_place(e, dtype, s)) return f;
   if (std::none_of(e.leaves.begin(), e.leaves.end(), [](const Leaf& l) { return l.wants_gradient; }))
     return std::nullopt;
-  if (const Failure f = slopes(e, f64, s)) return f;
+  if (const Failure f = slopes(e, references.f64, s)) return f;
   return check_second_order(e, s);
 }
 

@@ -35,32 +35,47 @@ std::vector<int> wanted_leaves(const Expression& e) {
   return values;
 }
 
+using Seeds = std::vector<std::pair<Number, double>>;
+
+// Adds the gradients of `leaf` to `sum`, and what that rounds.
+void add(Bounded& sum, const Tape& tape, const Array& leaf, double unit) {
+  for (std::size_t i = 0; i < leaf.at.size(); ++i) {
+    sum.value[i] += tape.gradient(leaf.at[i]);
+    sum.error[i] += tape.gradient_error(leaf.at[i]) +
+                    unit * (std::abs(sum.value[i]) + std::abs(tape.gradient(leaf.at[i])));
+  }
+}
+
 }  // namespace
 
-Reference reference(const Expression& e, const Rounding& rounding) {
+Reference reference(const Expression& e, const Rounding& rounding, bool one_by_one) {
   Tape tape(rounding);
   const std::vector<Array> arrays = evaluate(tape, e);
   Reference r;
-  std::vector<std::pair<Number, double>> seeds;
+  std::vector<Seeds> passes(1);
   for (const Root& root : e.roots) {
+    if (one_by_one && !passes.back().empty()) passes.emplace_back();
     const Array& a = arrays[static_cast<std::size_t>(root.value)];
     Bounded b;
     for (std::size_t i = 0; i < a.at.size(); ++i) {
       b.value.push_back(tape.value(a.at[i]));
       b.error.push_back(tape.error(a.at[i]));
-      seeds.emplace_back(a.at[i], root.gradient.values[i]);
+      passes.back().emplace_back(a.at[i], root.gradient.values[i]);
     }
     r.values.push_back(std::move(b));
   }
-  tape.differentiate(seeds);
   for (const Leaf& leaf : e.leaves) {
     if (!leaf.wants_gradient) continue;
-    Bounded b;
-    for (Number n : arrays[static_cast<std::size_t>(leaf.value)].at) {
-      b.value.push_back(tape.gradient(n));
-      b.error.push_back(tape.gradient_error(n));
-    }
-    r.gradients.push_back(std::move(b));
+    const std::size_t n = arrays[static_cast<std::size_t>(leaf.value)].at.size();
+    r.gradients.push_back({Numbers(n), Numbers(n)});
+  }
+  for (const Seeds& seeds : passes) {
+    tape.differentiate(seeds);
+    std::size_t next = 0;
+    for (const Leaf& leaf : e.leaves)
+      if (leaf.wants_gradient)
+        add(r.gradients[next++], tape, arrays[static_cast<std::size_t>(leaf.value)],
+            passes.size() > 1 ? rounding.unit : 0);
   }
   r.doubtful = tape.doubtful();
   r.stepped = tape.stepped();

@@ -20,7 +20,9 @@ struct Reference {
   double margin = 0;
 };
 
-Reference reference(const Expression& e, const Rounding& rounding);
+// `one_by_one`: each root's gradients are computed by themselves and then added up. The numbers are the same, but not how far
+// off they may be: what cancels between the roots was rounded before.
+Reference reference(const Expression& e, const Rounding& rounding, bool one_by_one = false);
 
 // The first number that is too far off. Gradients are left out where rounding could decide a branch.
 Failure compare(const Expression& e, const Reference& r, const Outcome& o, DType dtype,
