@@ -211,5 +211,6 @@ TEST_CASE("bad arguments are refused before anything is drawn") {
                        "[randint] [0, 4294967296) does not fit a 32-bit integer", Error);
   CHECK_THROWS_AS(rng.randperm(-1), Error);
   CHECK_THROWS_AS(rng.randperm(std::int64_t{1} << 40), Error);
+  CHECK_THROWS_AS(rng.randperm((std::int64_t{1} << 32) / 20), Error);
   CHECK(rng.state() == Generator(1).state());
 }

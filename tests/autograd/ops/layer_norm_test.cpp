@@ -82,6 +82,9 @@ TEST_CASE("layer_norm: shapes must fit exactly") {
   CHECK_THROWS_AS(layer_norm(leaf({2, 3}, 1), leaf({2}, 2), Variable()), Error);
   CHECK_THROWS_AS(layer_norm(leaf({2, 3}, 1), leaf({3}, 2), leaf({1}, 3)), Error);
   CHECK_THROWS_AS(layer_norm(leaf({2, 3}, 1), {4, 2, 3}, Variable(), Variable()), Error);
+  CHECK_THROWS_AS(layer_norm(leaf({4, 2, 3}, 1), {2, 2}, Variable(), Variable()), Error);
+  CHECK_THROWS_AS(layer_norm(leaf({4, 2, 3}, 1), {6}, Variable(), Variable()), Error);
+  CHECK_THROWS_AS(layer_norm(leaf({2, 3}, 1), {}, Variable(), Variable()), Error);
   CHECK_THROWS_AS(layer_norm(leaf({}, 1), Variable(), Variable()), Error);
 }
 

@@ -71,6 +71,7 @@ TEST_CASE("softmax: NaN and +inf are not hidden (M-01)") {
 TEST_CASE("softmax: errors") {
   CHECK_THROWS_AS(softmax(leaf({}, 1)), Error);
   CHECK_THROWS_AS(softmax(leaf({2, 3}, 1), 2), Error);
+  CHECK_THROWS_AS(softmax(leaf({3}, 1), 1), Error);
 }
 
 }  // namespace
