@@ -9,6 +9,7 @@ namespace {
 TEST_CASE("stack: a new axis that counts the inputs") {
   const Variable a(Tensor::from<double>({1, 2}, {2}), true), b(Tensor::from<double>({3, 4}, {2}), true);
   CHECK(values(stack({a, b}, 0)) == std::vector<double>{1, 2, 3, 4});
+  CHECK(values(stack({a, b})) == std::vector<double>{1, 2, 3, 4});
   CHECK(values(stack({a, b}, -1)) == std::vector<double>{1, 3, 2, 4});
   CHECK(gradient_of(stack({a, b}, 1), b, Tensor::from<double>({10, 20, 30, 40}, {2, 2})) ==
         std::vector<double>{20, 40});
