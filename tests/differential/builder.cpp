@@ -38,10 +38,16 @@ Shape Builder::random_shape(int rank, bool may_be_zero) {
   Shape shape;
   for (int i = 0; i < rank; ++i) shape.push_back(extent(may_be_zero));
   if (large && rank == 1 && draw.chance(0.5)) shape[0] = draw.between(30000, 80000);
-  while (numel(shape) > limit()) {
+  while (room(shape) > limit()) {
     std::int64_t& widest = *std::max_element(shape.begin(), shape.end());
     widest = (widest + 1) / 2;
   }
+  return shape;
+}
+
+Shape Builder::random_rows() {
+  Shape shape = random_shape(2);
+  shape[1] = std::max<std::int64_t>(shape[1], 1);
   return shape;
 }
 
@@ -128,7 +134,7 @@ int Builder::broadcasting_with(int value) {
     for (int i = 1; i <= std::max(s.size(), o.size()); ++i) {
       const std::int64_t a = i <= s.size() ? s[s.size() - i] : 1, b = i <= o.size() ? o[o.size() - i] : 1;
       if (a != b && a != 1 && b != 1) return false;
-      count *= a == 1 ? b : a;
+      count *= std::max<std::int64_t>(a == 1 ? b : a, 1);
     }
     return count <= limit();
   };
@@ -142,7 +148,7 @@ int Builder::broadcasting_with(int value) {
     for (std::int64_t& e : wider)
       if (e == 1) e = extent();
     if (wider.size() < 4 && draw.chance(0.5)) wider.insert(0, draw.between(1, 3));
-    if (numel(wider) <= limit()) other = wider;
+    if (room(wider) <= limit()) other = wider;
   }
   return of_shape(other);
 }

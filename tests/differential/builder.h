@@ -2,12 +2,20 @@
 // Builder: grows an expression. It evaluates what it builds with the specification, so that operations with a domain
 // find operands inside it, whatever faults the library has.
 
+#include <algorithm>
 #include <deque>
 #include <optional>
 
 #include "tests/differential/expression.h"
 
 namespace minigpt::differential {
+
+// How many numbers a shape holds, axes without elements left aside: a product over such an axis makes an array of the others.
+inline std::int64_t room(const Shape& shape) {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape) count *= std::max<std::int64_t>(extent, 1);
+  return count;
+}
 
 class Builder {
  public:
@@ -26,9 +34,10 @@ class Builder {
   };
   Range range(int value) const;
 
-  // An extent; a shape of `rank` axes (any rank without) that holds no more than limit() numbers.
+  // An extent; a shape of `rank` axes (any rank without) whose room is no more than limit().
   std::int64_t extent(bool may_be_zero = true);
   Shape random_shape(int rank = -1, bool may_be_zero = true);
+  Shape random_rows();  // two axes, of which only the first may be empty
   std::int64_t limit() const { return large ? 90000 : 1500; }
   int axis_of(int value);   // of a value with at least one axis; negative half of the time
   Dims axes_of(int value);  // some of its axes, maybe none

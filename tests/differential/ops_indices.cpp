@@ -64,7 +64,7 @@ Op scatter_add_op() {
             Shape shape = b.shape(src);
             for (std::int64_t& e : shape) e += b.draw.chance(0.3) ? b.draw.between(0, 2) : 0;
             shape[axis] = b.draw.between(1, 6);
-            if (numel(shape) > b.limit()) return;
+            if (room(shape) > b.limit()) return;
             Attributes a{{axis}, {}, {random_indices(b, b.shape(src), shape[axis])}};
             a.ints.insert(a.ints.end(), shape.begin(), shape.end());
             b.apply(op, {src}, a);
@@ -111,7 +111,7 @@ Op index_add_op() {
             const int src = with_axes(b), axis = front(b.axis_of(src), b.rank(src));
             Shape shape = b.shape(src);
             shape[axis] = b.draw.between(1, 6);
-            if (numel(shape) > b.limit()) return;
+            if (room(shape) > b.limit()) return;
             Attributes a{{axis}, {}, {random_indices(b, {b.shape(src)[axis]}, shape[axis])}};
             a.ints.insert(a.ints.end(), shape.begin(), shape.end());
             b.apply(op, {src}, a);
@@ -137,7 +137,7 @@ Op embedding_op() {
                                  {b.extent(false), b.extent(false)});
             const Shape shape =
                 b.draw.chance(0.1) ? Shape{} : b.random_shape(static_cast<int>(b.draw.between(1, 3)));
-            if (numel(shape) * b.shape(w)[1] > b.limit()) return;
+            if (room(shape) * b.shape(w)[1] > b.limit()) return;
             Attributes a{{}, {}, {random_indices(b, shape, b.shape(w)[0])}};
             if (b.draw.chance(0.3)) a.ints.push_back(b.draw.between(0, b.shape(w)[0] - 1));  // padding
             b.apply(op, {w}, a);

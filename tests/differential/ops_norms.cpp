@@ -9,8 +9,7 @@ namespace minigpt::differential {
 namespace {
 
 int rows(Builder& b) {
-  return b.like([&](int v) { return b.rank(v) >= 1 && b.shape(v).back() > 0; },
-                {b.extent(), b.extent(false)});
+  return b.like([&](int v) { return b.rank(v) >= 1 && b.shape(v).back() > 0; }, b.random_rows());
 }
 double epsilon(Builder& b) { return b.draw.pick(std::vector<double>{1e-5, 1e-3, 0.1}); }
 // A parameter of that shape, or none.

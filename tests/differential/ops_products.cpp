@@ -31,11 +31,11 @@ void propose_matmul(Builder& b, const Op& op) {
   int x = b.like([&](int v) { return b.rank(v) >= 1 && b.rank(v) <= 4; },
                  b.random_shape(static_cast<int>(b.draw.between(1, 3))));
   const Shape s = b.shape(x);
-  if (b.array(x).numel() > budget(b)) return;
+  if (room(s) > budget(b)) return;
   const bool left = b.draw.chance(0.6);  // x is the left factor
   const std::int64_t inner = s.size() == 1 ? s[0] : left ? s.back() : s[s.size() - 2];
   // Rarely more than a few times the numbers of x.
-  const std::int64_t n = fitting(b, b.array(x).numel() * 3);
+  const std::int64_t n = fitting(b, room(s) * 3);
   Shape other;
   if (!b.draw.chance(0.15)) {
     if (s.size() > 2) other = batch_for(b, Shape(s.begin(), s.end() - 2));
@@ -44,7 +44,7 @@ void propose_matmul(Builder& b, const Op& op) {
   } else {
     other.push_back(inner);
   }
-  if (numel(other) > b.limit()) return;
+  if (room(other) > b.limit()) return;
   const bool square = s.size() >= 2 && s[s.size() - 1] == s[s.size() - 2];
   const int y = square && b.draw.chance(0.2) ? x : b.of_shape(other);
   b.apply(op, left ? std::vector<int>{x, y} : std::vector<int>{y, x});
@@ -76,14 +76,14 @@ Array plain_matmul(Tape& t, Array a, Array b) {
 }
 
 int rows(Builder& b) {
-  return b.like([&](int v) { return b.rank(v) >= 1; }, {b.extent(), b.extent()});
+  return b.like([&](int v) { return b.rank(v) >= 1; }, b.random_shape(2));
 }
 int maybe(Builder& b, const Shape& shape) { return b.draw.chance(0.3) ? -1 : b.of_shape(shape); }
 
 void propose_linear(Builder& b, const Op& op, Attributes a = {}) {
   const int x = rows(b);
-  const std::int64_t k = b.shape(x).back(), n = fitting(b, b.array(x).numel());
-  if (b.array(x).numel() * n > budget(b)) return;
+  const std::int64_t k = b.shape(x).back(), n = fitting(b, room(b.shape(x)));
+  if (room(b.shape(x)) * n > budget(b)) return;
   const int weight = b.of_shape({n, k}), bias = maybe(b, {n});
   b.apply(op, {x, weight, bias}, std::move(a));
 }
@@ -126,7 +126,7 @@ Op mlp_op() {
           "mlp",
           [](Builder& b, const Op& op) {
             const int x = rows(b);
-            const std::int64_t c = b.shape(x).back(), count = b.array(x).numel();
+            const std::int64_t c = b.shape(x).back(), count = room(b.shape(x));
             const std::int64_t hidden = fitting(b, 2 * count),
                                n = b.draw.chance(0.7) ? c : fitting(b, 2 * count);
             const std::int64_t some = count / std::max<std::int64_t>(c, 1);

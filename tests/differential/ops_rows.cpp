@@ -82,8 +82,7 @@ Op cross_entropy_op() {
       "cross_entropy.h",
       "cross_entropy",
       [](Builder& b, const Op& op) {
-        const int x =
-            b.like([&](int v) { return b.rank(v) == 2 && b.shape(v)[1] > 0; }, {b.extent(), b.extent(false)});
+        const int x = b.like([&](int v) { return b.rank(v) == 2 && b.shape(v)[1] > 0; }, b.random_rows());
         const std::int64_t n = b.shape(x)[0], classes = b.shape(x)[1];
         if (classes == 0) return;
         const std::int64_t ignored = b.draw.chance(0.5) ? -100 : b.draw.between(0, classes - 1);
