@@ -165,7 +165,9 @@ Number Tape::sigmoid(Number x) {
 Number Tape::pow(Number x, double p) {
   const double v = value(x), y = p == 0 ? 1 : std::pow(v, p);
   const double slope = p == 0 ? 0 : p * std::pow(v, p - 1);
-  const double curvature = p == 0 || p == 1 ? 0 : p * (p - 1) * std::pow(v, p - 2);
+  // The largest curvature that rounding can reach: that of x^3 at 0 itself is 0.
+  const double at = p > 2 ? std::abs(v) + error(x) : v;
+  const double curvature = p == 0 || p == 1 ? 0 : p * (p - 1) * std::pow(at, p - 2);
   return function(x, y, slope, curvature, std::abs(y), std::abs(slope));
 }
 
