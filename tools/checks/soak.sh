@@ -59,13 +59,20 @@ LD_PRELOAD=$preload "$minigpt" train --preset nanogpt-cpu ${data:+--data "$data"
   "${more[@]}" >"$folder/log" 2>&1 &
 pid=$!
 
+# Sets variable $1 to the one line that the system has on the process; false if it is gone. (Not with $(<file): where there is
+# no such file, that ends a script with `set -e` even in a condition.)
+state() { read -r "$1" 2>/dev/null <"/proc/$pid/stat"; }
+
 # Stops the process outside of a save: that one holds a buffer and some files for a moment, and on a slow disk most moments
 # fall into one.
 stopped() {
   local stat
-  until stat=$(<"/proc/$pid/stat") && [[ ${stat##*) } == T* ]]; do
-    [[ ${stat##*) } != Z* ]] && kill -STOP "$pid" || return 1 # it has ended
+  while state stat; do
+    [[ ${stat##*) } != Z* ]] || return 1 # it has ended
+    [[ ${stat##*) } != T* ]] || return 0
+    kill -STOP "$pid" 2>/dev/null || return 1
   done
+  return 1
 }
 between_saves() {
   local tries
@@ -85,7 +92,7 @@ last_step() { tail -n 1 "$model/metrics.jsonl" 2>/dev/null | sed -n 's/^{"step":
 record() {
   local descriptors=("/proc/$pid/fd/"*) stat resident shared kept
   read -r _ resident shared _ <"/proc/$pid/statm" || return 1
-  stat=$(<"/proc/$pid/stat") || return 1
+  state stat || return 1
   read -ra stat <<<"${stat##*) }" # after the name: state is number 0, so number n of proc(5) is stat[n - 3]
   kept=$(find "$model" -type f ! -name 'metrics.*' ! -name watch.jsonl ! -name 'events.*' -printf '%s\n' 2>/dev/null |
     awk '{ bytes += $1 } END { print bytes + 0 }')
@@ -97,7 +104,7 @@ while kill -0 "$pid" 2>/dev/null; do
   if [ "${step:-0}" -ge "$next" ] && between_saves; then
     step=$(last_step)
     [ -z "$step" ] || [ "$step" -ge "$steps" ] || record "$step" >>"$folder/records" # after the last step it closes its files
-    kill -CONT "$pid"
+    kill -CONT "$pid" || true
     next=$((step / every * every + every)) records=$((records + 1))
     if [ $((records % texts)) = 0 ]; then # meanwhile, somebody uses the model
       "$minigpt" sample --model "$model" --tokens 50 --seed "$step" --threads 1 >"$folder/text" 2>"$folder/sample.err" ||
