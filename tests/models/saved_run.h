@@ -6,9 +6,9 @@
 #include <fstream>
 #include <span>
 #include <string>
-#include <string_view>
 
 #include "models/model_folder.h"
+#include "tests/messages.h"
 #include "tests/models/tiny_models.h"
 
 namespace minigpt::test {
@@ -53,19 +53,6 @@ struct Saved {
 
 inline void overwrite(const std::filesystem::path& path, const std::string& content) {
   std::ofstream(path, std::ios::binary) << content;
-}
-
-inline std::string message_of(const auto& action) {
-  try {
-    action();
-    return "";
-  } catch (const Error& error) {
-    return error.what();
-  }
-}
-
-inline bool contains(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace minigpt::test

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "models/gpt.h"
+#include "tests/messages.h"
 
 namespace minigpt {
 namespace {
@@ -14,15 +15,10 @@ namespace {
 // The message with which a JSON text is refused; "" if it is accepted.
 std::string refusal(std::string_view json, bool complete = false) {
   TrainConfig config;
-  try {
-    apply_json(config, json, "c.json", complete);
-    return "";
-  } catch (const Error& error) {
-    return error.what();
-  }
+  return test::message_of([&] { apply_json(config, json, "c.json", complete); });
 }
 
-bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+using test::contains;
 
 TEST_CASE("config: what is written is read back, field by field") {
   for (const std::string& name : preset_names()) {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "nn/safetensors.h"
-#include "tensor/error.h"
+#include "tests/messages.h"
 
 namespace minigpt::test {
 
@@ -39,15 +39,8 @@ inline SafetensorsFile parse(const Bytes& bytes) { return SafetensorsFile::parse
 
 // The message with which a file is refused; "" if it is accepted.
 inline std::string refusal(const Bytes& bytes) {
-  try {
-    parse(bytes);
-    return "";
-  } catch (const Error& error) {
-    return error.what();
-  }
+  return message_of([&] { parse(bytes); });
 }
-
-inline bool contains(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
 
 // The elements of one tensor.
 template <class T>
